@@ -1,4 +1,4 @@
-"""One private Ray for the tests that need one; the scheduler is tried without."""
+"""One private Ray cluster for the tests that need one; the scheduler is tested without."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ if find_spec("curator_streaming") is None:
 
 
 @contextmanager
-def small() -> Iterator[None]:
+def two_cpus() -> Iterator[None]:
     from curator_ray.connecting import connected
     from curator_ray.starting import PrivateCluster
 
@@ -24,4 +24,4 @@ def small() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def private_ray(one_ray: Any) -> None:
     pytest.importorskip("ray")
-    one_ray.use(small, Path(__file__).parent)
+    one_ray.use(two_cpus, Path(__file__).parent)

@@ -1,4 +1,4 @@
-"""Batch mode: a stage begins when everything before it is done."""
+"""Batch mode: a stage starts when all stages before it are done."""
 
 import time
 from pathlib import Path
@@ -17,7 +17,7 @@ BATCH = {"execution_mode": "batch"}
 
 
 class Stamps(Numbers):
-    """Notes when it was at work."""
+    """Notes when it started and ended."""
 
     def process(self, task: Task[Any]) -> Task[Any]:
         begun = time.time()
@@ -38,7 +38,7 @@ def test_stages_run_one_after_the_other() -> None:
         assert last_end <= min(task.data[stage + 1][0] for task in result)
 
 
-def test_what_waits_at_a_barrier_may_be_more_than_the_budget() -> None:
+def test_data_at_a_barrier_may_exceed_the_budget() -> None:
     class Large(Numbers):
         def process(self, task: Task[Any]) -> Task[Any]:
             return task.with_data(b"x" * 1_000_000)
@@ -55,7 +55,7 @@ def test_what_waits_at_a_barrier_may_be_more_than_the_budget() -> None:
     assert [task.data for task in result] == [1_000_000] * 100
 
 
-def test_a_run_that_failed_is_done_by_the_next(tmp_path: Path) -> None:
+def test_a_failed_run_is_resumed_by_the_next(tmp_path: Path) -> None:
     out, tasks = str(tmp_path / "out"), [Task(n) for n in range(20)]
     executor = StreamingExecutor(config=BATCH)
     bad = Pipeline("p", stages=[Fails(frozenset({12})), Writes(out)], max_failures=None)

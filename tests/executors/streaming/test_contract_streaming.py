@@ -1,4 +1,4 @@
-"""The streaming executor keeps the contract."""
+"""The executor contract for the streaming executor."""
 
 import pytest
 from curator_core import Executor
@@ -17,14 +17,13 @@ class TestStreaming(ExecutorContract):
         return StreamingExecutor(config={"object_store_gb": 0.3})
 
 
-@pytest.mark.soak  # test_agreement.py has a shorter look at it each time
+@pytest.mark.soak  # test_agreement.py covers it briefly in every run
 @pytest.mark.usefixtures("private_ray")
 class TestBatch(ResultsContract, FailuresContract, LifetimesContract):
-    """Stage after stage, by the same scheduler.
+    """Batch mode of the same scheduler.
 
-    Left out is what promises that something is finished while the rest is still to be done (with
-    barriers nothing is, before the last stage has begun), and what barriers have no part in: how
-    stages travel, what is written down, how often one call is tried.
+    Without the tests that need finished sources before the last stage starts, and without those
+    that barriers do not affect: pickling, records and retries.
     """
 
     test_after_an_interruption = None

@@ -1,4 +1,4 @@
-"""What the streaming executor does beside the contract: checks, options, environments, data."""
+"""The streaming executor beyond the contract: checks, options, environments, large data."""
 
 import json
 import os
@@ -15,6 +15,7 @@ from curator_core import Pipeline, ProcessingStage, Resources, Task
 from curator_core.errors import PipelineError, ResourceError, StageError
 from curator_streaming.executor import StreamingExecutor
 from curator_streaming.options import StreamingOptions
+from waitkit import eventually
 
 pytestmark = pytest.mark.usefixtures("private_ray")
 
@@ -32,8 +33,8 @@ class Pid(Numbers):
         return task.with_data(os.getpid())
 
 
-class Reads(Numbers):
-    """Gives the value of an environment variable."""
+class ReadsVariable(Numbers):
+    """Replaces a name by the value of that environment variable."""
 
     def process(self, task: Task[Any]) -> Task[Any]:
         return task.with_data(os.environ.get(task.data, ""))
@@ -41,13 +42,25 @@ class Reads(Numbers):
 
 @dataclass
 class Inflates(Numbers):
-    """Streams so many megabytes."""
+    """Makes this many outputs of a megabyte."""
 
     count: int = 30
 
     def process(self, task: Task[Any]) -> Iterator[Task[Any]]:
         for _ in range(self.count):
             yield Task(b"x" * 1_000_000)
+
+
+@dataclass
+class Logs(Numbers):
+    """Appends a line to a file for each task."""
+
+    file: str
+
+    def process(self, task: Task[Any]) -> Task[Any]:
+        with Path(self.file).open("a") as log:
+            log.write("x\n")
+        return task
 
 
 class Measures(Numbers):
@@ -66,7 +79,7 @@ def ran(*stages: Numbers, data: Any = range(10), config: Any = None, **options: 
 
 
 class TestChecks:
-    def test_what_no_node_has_is_refused_with_what_there_is(self) -> None:
+    def test_a_demand_that_no_node_meets_is_refused(self) -> None:
         stage = Same().with_(name="wide", resources=Resources(cpus=64))
 
         with pytest.raises(ResourceError, match=r"'wide' asks for 64 CPU.*at most 2.*1 node"):
@@ -76,17 +89,17 @@ class TestChecks:
         with pytest.raises(PipelineError, match=r"'same': no streaming hint 'fused' .*fuse"):
             ran(Same().with_(hints={"streaming": {"fused": False}}))
 
-    def test_a_hint_of_a_wrong_kind(self) -> None:
+    def test_a_hint_of_the_wrong_type(self) -> None:
         with pytest.raises(PipelineError, match="'fuse' is 3, but must be a bool"):
             ran(Same().with_(hints={"streaming": {"fuse": 3}}))
 
-    def test_options_and_a_config_are_one_too_many(self) -> None:
+    def test_options_and_a_config_together_are_refused(self) -> None:
         with pytest.raises(PipelineError, match="options or a config, not both"):
             StreamingExecutor(StreamingOptions(), config={})
 
 
 class TestOptions:
-    def test_ignored_failures_are_set_aside(self) -> None:
+    def test_ignored_failures_are_quarantined(self) -> None:
         options: Any = {"on_error": "fail", "max_failures": None}
 
         with pytest.raises(StageError, match="broken"):
@@ -95,16 +108,16 @@ class TestOptions:
 
         assert len(result.quarantined) == 10
 
-    def test_how_it_goes_is_said_every_interval(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_progress_is_logged_every_interval(self, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level("INFO", logger="curator_core"):
             ran(Pid(), data=range(150), config={"logging_interval": 0.3})
 
-        said = [r.getMessage() for r in caplog.records if "streaming: pid:" in r.getMessage()]
-        assert any(" done, " in line and "workers" in line for line in said)
-        assert said[-1].startswith("streaming: pid: 150 tasks, ")
-        assert "on shared workers" in said[-1]
+        lines = [r.getMessage() for r in caplog.records if "streaming: pid:" in r.getMessage()]
+        assert any(" done, " in line and "workers" in line for line in lines)
+        assert lines[-1].startswith("streaming: pid: 150 tasks, ")
+        assert "on shared workers" in lines[-1]
 
-    def test_what_held_it_up_stands_in_the_result(self, tmp_path: Path) -> None:
+    def test_the_bottleneck_is_in_the_result(self, tmp_path: Path) -> None:
         pipeline = Pipeline("p", stages=[Pid()])
         tasks = [Task(n) for n in range(150)]
 
@@ -112,12 +125,12 @@ class TestOptions:
 
         assert "the bottleneck was pid: the CPUs were taken" in result.notes[0]
         events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
-        [summed_up] = [event for event in events if event["event"] == "workers_summed_up"]
-        assert (summed_up["bottleneck"], summed_up["steps"][0]["tasks"]) == ("pid", 150)
+        [summary] = [event for event in events if event["event"] == "workers_summed_up"]
+        assert (summary["bottleneck"], summary["steps"][0]["tasks"]) == ("pid", 150)
         scaled = [event["reason"] for event in events if event["event"] == "scheduling"]
         assert scaled[0] == "1 shared worker started, for work waits"
 
-    def test_workers_are_recycled_and_nothing_is_lost(self) -> None:
+    def test_recycling_loses_nothing(self) -> None:
         result = ran(Pid(), data=range(150), config={"worker_max_tasks": 20})
 
         pids = Counter(task.data for task in result)
@@ -125,9 +138,11 @@ class TestOptions:
         assert len(pids) > 2
 
 
-class TestPlaces:
-    def test_a_stage_may_have_an_environment_of_its_own(self) -> None:
-        own = Reads().with_(name="own", runtime_env={"env_vars": {"CURATOR_TEST_MARK": "there"}})
+class TestWorkers:
+    def test_a_runtime_env_of_one_stage(self) -> None:
+        own = ReadsVariable().with_(
+            name="own", runtime_env={"env_vars": {"CURATOR_TEST_MARK": "there"}}
+        )
 
         result = ran(own, data=["CURATOR_TEST_MARK"])
 
@@ -138,7 +153,7 @@ class TestPlaces:
 
         assert len({task.data for task in result}) == 1
 
-    def test_unfused_stages_pass_tasks_through_the_store(self) -> None:
+    def test_unfused_stages_exchange_tasks_through_the_store(self) -> None:
         apart = Same().with_(name="apart", hints={"streaming": {"fuse": False}})
 
         result = ran(Same(), apart, Same().with_(name="last"), data=range(300))
@@ -147,7 +162,7 @@ class TestPlaces:
 
 
 class TestData:
-    def test_more_than_the_store_holds_flows_through(self) -> None:
+    def test_more_data_than_the_store_holds(self) -> None:
         result = ran(
             Inflates(), Measures(), data=range(20), config={"max_queued_bytes": 60_000_000}
         )
@@ -155,7 +170,7 @@ class TestData:
         assert [task.data for task in result] == [1_000_000] * 600
         assert result.sources_done == 20
 
-    def test_only_a_listing_stage(self) -> None:
+    def test_a_pipeline_of_one_listing_stage(self) -> None:
         from curator_core.testing.contract.stages import Lists
 
         result = Pipeline("p", stages=[Lists(3)]).run(StreamingExecutor())
@@ -164,26 +179,24 @@ class TestData:
 
 
 class TestSlowConsumers:
-    def test_workers_are_looked_after_while_nobody_asks_for_outputs(self) -> None:
+    def test_deaths_are_noticed_while_no_outputs_are_consumed(self) -> None:
         pipeline = Pipeline("p", stages=[Pid()])
 
         with pipeline.stream(StreamingExecutor(), tasks=[Task(n) for n in range(300)]) as stream:
             os.kill(next(stream).data, signal.SIGKILL)
-            until = time.monotonic() + 30
-            while not stream.result.worker_restarts and time.monotonic() < until:
-                time.sleep(0.05)
-            assert len(stream.result.worker_restarts) == 1
+            assert eventually(lambda: len(stream.result.worker_restarts) == 1)
             outputs = list(stream)
 
         assert len(outputs) == 299
         assert stream.result.sources_done == 300
 
-    def test_what_nobody_has_taken_does_not_count_as_done(self) -> None:
-        pipeline = Pipeline("p", stages=[Same()])
+    def test_sources_are_done_only_when_their_outputs_are_consumed(self, tmp_path: Path) -> None:
+        log = tmp_path / "log"
+        pipeline = Pipeline("p", stages=[Logs(str(log))])
 
         with pipeline.stream(StreamingExecutor(), tasks=[Task(n) for n in range(300)]) as stream:
             next(stream)
-            time.sleep(1.0)
+            assert eventually(lambda: len(log.read_text().splitlines()) == 300)
             assert stream.result.sources_done == 0
             assert len(list(stream)) == 299
 

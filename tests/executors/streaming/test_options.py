@@ -1,4 +1,4 @@
-"""Options: known names, sensible values, and what they do to the scheduler."""
+"""Options: names, values, and the settings of the scheduler that follow from them."""
 
 import sys
 from typing import Any
@@ -22,13 +22,13 @@ class TestConfig:
             "(did you mean worker_max_tasks?)",
         ]
 
-    def test_known_keys_are_taken(self) -> None:
+    def test_known_keys_are_accepted(self) -> None:
         config = {"execution_mode": "streaming", "logging_interval": 60, "ignore_failures": True}
 
         assert StreamingOptions.from_config(config) == StreamingOptions(ignore_failures=True)
 
     @pytest.mark.parametrize(
-        ("config", "told"),
+        ("config", "message"),
         [
             (
                 {"execution_mode": "bath"},
@@ -50,18 +50,20 @@ class TestConfig:
             ({"max_queued_bytes": 0}, "max_queued_bytes is 0, but must be more than 0"),
         ],
     )
-    def test_values_that_cannot_be(self, config: dict[str, Any], told: str) -> None:
-        with pytest.raises(PipelineError, match=told):
+    def test_wrong_values_are_refused(self, config: dict[str, Any], message: str) -> None:
+        with pytest.raises(PipelineError, match=message):
             StreamingOptions.from_config(config)
 
 
 class TestEffects:
     @pytest.mark.parametrize(
-        ("there", "share", "used"),
+        ("cpus", "share", "used"),
         [(2, 0.95, 2), (64, 0.95, 61), (64, 0.5, 32), (2, 0.5, 1), (1, 0.1, 1), (0, 0.9, 0)],
     )
-    def test_whole_cpus_are_left_to_others(self, there: float, share: float, used: float) -> None:
-        assert StreamingOptions(cpu_allocation_percentage=share).usable_cpus(there) == used
+    def test_whole_cpus_are_left_to_other_jobs(
+        self, cpus: float, share: float, used: float
+    ) -> None:
+        assert StreamingOptions(cpu_allocation_percentage=share).usable_cpus(cpus) == used
 
     def test_the_budget_is_half_of_the_object_store_unless_given(self) -> None:
         assert StreamingOptions().settings(4e9).max_queued_bytes == 2_000_000_000
@@ -77,7 +79,7 @@ class TestEffects:
         assert (settings.worker_max_lifetime_s, settings.worker_max_tasks) == (120, 7)
         assert (settings.worker_max_rss, settings.slots_per_worker) == (1 << 29, 3)
 
-    def test_what_the_seeds_print_is_taken(self) -> None:
+    def test_the_options_of_nemo_curator_are_accepted(self) -> None:
         options = StreamingOptions.from_config(
             {
                 "execution_mode": "streaming",
@@ -104,7 +106,7 @@ class TestEffects:
         assert settings.store_bytes == 1e9
 
 
-def test_an_environment_without_ray_is_told_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     pipeline = Pipeline("plain", stages=[processing_stage(same)])
     with pytest.raises(PipelineError, match=r"needs Ray, .* choose another \(CURATOR_EXECUTOR=lo"):

@@ -1,4 +1,4 @@
-"""What the README shows of an open pipeline is run as it stands there."""
+"""The README's examples run as they are printed."""
 
 from pathlib import Path
 from typing import Any
@@ -10,22 +10,22 @@ README = EXECUTORS / "streaming" / "README.md"
 
 
 @pytest.mark.usefixtures("private_ray")
-def test_the_open_pipeline_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_open_pipeline(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = README.read_text().split("```python\n")[1:]
     [block] = [text for text in (b.split("```")[0] for b in blocks) if ".open(" in text]
 
     exec(compile(block, str(README), "exec"), {"__name__": "readme"})
 
-    said = capsys.readouterr().out.splitlines()
-    assert said == ["HELLO ()", "5 AttributeError: 'int' object has no attribute 'upper'"]
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == ["HELLO ()", "5 AttributeError: 'int' object has no attribute 'upper'"]
 
 
 @pytest.mark.usefixtures("private_ray")
-def test_what_curator_ray_shows_joins_the_ray_that_is_there() -> None:
+def test_the_example_of_curator_ray_joins_the_running_cluster() -> None:
     readme = EXECUTORS / "ray" / "README.md"
     [block] = [text.split("```")[0] for text in readme.read_text().split("```python\n")[1:]]
     shown: dict[str, Any] = {"__name__": "readme"}
 
     exec(compile(block, str(readme), "exec"), shown)
 
-    assert shown["connection"].kind == "private", "the one that is up already"
+    assert shown["connection"].kind == "private", "it did not join the running cluster"

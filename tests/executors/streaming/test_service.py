@@ -1,4 +1,4 @@
-"""Pipelines that stay open: every task that is handed in is answered once."""
+"""Open pipelines: every submitted task gets exactly one reply."""
 
 import os
 import statistics
@@ -24,13 +24,13 @@ Tasks = ProcessingStage[Task[Any], Task[Any]]
 class Upper(Tasks):
     def process(self, task: Task[Any]) -> Task[Any] | None:
         if task.data == "bad":
-            raise ValueError("no good")
+            raise ValueError("bad task")
         if task.data == "killer":
             os._exit(1)
         return None if task.data == "dropped" else task.with_data(task.data.upper())
 
 
-class Letters(Tasks):
+class SplitsIntoLetters(Tasks):
     def process(self, task: Task[Any]) -> Iterator[Task[Any]]:
         for letter in task.data:
             yield Task(letter)
@@ -43,7 +43,7 @@ class Sleeps(Tasks):
 
 
 class Joined(Tasks):
-    """Likes to have several tasks at once, and makes one of them."""
+    """Joins a batch of tasks into one."""
 
     batch_size = 4
 
@@ -51,7 +51,7 @@ class Joined(Tasks):
         return [Task("".join(task.data for task in tasks))]
 
 
-class NoModel(Tasks):
+class FailsAtSetup(Tasks):
     def setup(self, worker: WorkerInfo) -> None:
         raise OSError("no such model")
 
@@ -70,34 +70,34 @@ class TearsDown(Tasks):
         Path(self.mark).touch()
 
 
-def opened(*stages: Tasks, most_open: int = 100) -> Service:
+def open_service(*stages: Tasks, most_open: int = 100) -> Service:
     return StreamingExecutor().open(Pipeline("p", stages=list(stages)), most_open=most_open)
 
 
-def test_each_task_gets_one_reply_whatever_becomes_of_it() -> None:
+def test_each_task_gets_one_reply_whatever_happens() -> None:
     tasks = [Task(word) for word in ("one", "bad", "dropped", "killer", "two")]
-    with opened(Upper()) as service:
+    with open_service(Upper()) as service:
         tickets = [service.submit(task) for task in tasks]
         replies = {reply.ticket: reply for reply in (service.take(60) for _ in tasks)}
 
     one, bad, dropped, killer, two = (replies[ticket] for ticket in tickets)
     assert all(r.submitted[0] is t for r, t in zip((one, bad, dropped), tasks, strict=False))
     assert [[o.data for o in r.outputs] for r in (one, dropped, two)] == [["ONE"], [], ["TWO"]]
-    assert (bad.outputs, bad.failures[0].reason) == ((), "ValueError: no good")
+    assert (bad.outputs, bad.failures[0].reason) == ((), "ValueError: bad task")
     assert "os._exit" in killer.failures[0].reason
     assert (one.failures, dropped.failures) == ((), ())
 
 
-def test_all_that_was_made_of_a_task_comes_with_its_reply() -> None:
-    with opened(Letters(), Upper()) as service:
+def test_a_reply_has_all_outputs_of_its_task() -> None:
+    with open_service(SplitsIntoLetters(), Upper()) as service:
         service.submit(Task("abc"))
         reply = service.take(60)
 
     assert [output.data for output in reply.outputs] == ["A", "B", "C"]
 
 
-def test_tasks_that_were_put_together_are_answered_together() -> None:
-    with opened(Joined()) as service:
+def test_tasks_that_were_joined_share_a_reply() -> None:
+    with open_service(Joined()) as service:
         tickets = {service.submit(Task(letter)) for letter in "abcd"}
         replies = [service.take(60)]
         while sum(len(reply.tickets) for reply in replies) < 4:
@@ -107,20 +107,20 @@ def test_tasks_that_were_put_together_are_answered_together() -> None:
     assert sorted("".join(r.outputs[0].data for r in replies)) == list("abcd")
 
 
-def test_small_tasks_are_answered_in_no_time() -> None:
+def test_small_tasks_are_answered_quickly() -> None:
     seconds = []
-    with opened(Upper()) as service:
+    with open_service(Upper()) as service:
         for _ in range(50):
             begun = time.perf_counter()
             service.submit(Task("x"))
             service.take(60)
             seconds.append(time.perf_counter() - begun)
 
-    assert statistics.median(seconds) < 0.05  # a few ms where the machine is quiet
+    assert statistics.median(seconds) < 0.05  # a few ms on an idle machine
 
 
-def test_closing_finishes_what_was_handed_in() -> None:
-    with opened(Sleeps()) as service:
+def test_closing_finishes_submitted_tasks() -> None:
+    with open_service(Sleeps()) as service:
         for _ in range(10):
             service.submit(Task(0.05))
 
@@ -133,15 +133,15 @@ def test_closing_finishes_what_was_handed_in() -> None:
         service.take()
 
 
-def test_a_caller_waits_for_room_or_is_told_that_there_is_none() -> None:
-    with opened(Sleeps(), most_open=2) as service:
+def test_submit_waits_for_room_or_raises() -> None:
+    with open_service(Sleeps(), most_open=2) as service:
         for _ in range(2):
             service.submit(Task(0.2))
         with pytest.raises(BusyError, match=r"no room: .*\(most_open=2\); waited 0.01 s"):
             service.submit(Task(0.2), timeout=0.01)
         taker = threading.Timer(0.5, lambda: service.take(60))
         taker.start()
-        service.submit(Task(0.0), timeout=60)  # goes on as soon as a reply is taken
+        service.submit(Task(0.0), timeout=60)  # returns as soon as a reply is taken
         taker.join()
         for _ in range(2):
             service.take(60)
@@ -149,9 +149,9 @@ def test_a_caller_waits_for_room_or_is_told_that_there_is_none() -> None:
             service.take(timeout=0.05)
 
 
-def test_an_exception_ends_the_workers_with_teardown(tmp_path: Path) -> None:
+def test_an_exception_stops_the_workers_with_teardown(tmp_path: Path) -> None:
     mark = tmp_path / "torn down"
-    service = opened(TearsDown(str(mark)), Sleeps())
+    service = open_service(TearsDown(str(mark)), Sleeps())
     service.submit(Task(0.0))
     service.take(60)
 
@@ -162,8 +162,8 @@ def test_an_exception_ends_the_workers_with_teardown(tmp_path: Path) -> None:
     assert service.result.status == "broken off"
 
 
-def test_a_stage_that_cannot_be_set_up_is_told_to_whoever_waits() -> None:
-    service = opened(NoModel())
+def test_a_failed_setup_is_raised_for_every_caller() -> None:
+    service = open_service(FailsAtSetup())
     service.submit(Task("x"))
 
     with pytest.raises(StageError, match="no such model"):
@@ -174,26 +174,26 @@ def test_a_stage_that_cannot_be_set_up_is_told_to_whoever_waits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stages", "config", "told"),
+    ("stages", "config", "message"),
     [
         ([Writes("out")], {}, "'writes' writes files, which an open pipeline cannot publish"),
         ([Lists(3), Upper()], {}, "'lists' creates the first tasks"),
         ([Upper()], {"execution_mode": "batch"}, "a stage waits for all of its input"),
     ],
 )
-def test_what_cannot_be_served(stages: Any, config: Any, told: str) -> None:
-    with pytest.raises(PipelineError, match=told):
+def test_pipelines_that_cannot_be_served(stages: Any, config: Any, message: str) -> None:
+    with pytest.raises(PipelineError, match=message):
         StreamingExecutor(config=config).open(Pipeline("p", stages=stages))
 
 
-def test_what_no_stage_takes_is_refused_at_once() -> None:
+def test_a_task_of_the_wrong_type_is_refused() -> None:
     with (
         pytest.raises(PipelineError, match="takes Task, but got a str: 'x'"),
-        opened(Upper()) as service,
+        open_service(Upper()) as service,
     ):
         service.submit("x")  # type: ignore[arg-type]
 
 
-def test_an_executor_that_cannot_names_one_that_can() -> None:
+def test_the_local_executor_names_one_that_can_serve() -> None:
     with pytest.raises(PipelineError, match=r"LocalExecutor runs .*use StreamingExecutor\(\).open"):
         LocalExecutor().open(Pipeline("p", stages=[Upper()]))

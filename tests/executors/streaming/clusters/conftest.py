@@ -1,4 +1,4 @@
-"""One cluster of three nodes on this machine; what tests share stands in `clusterkit`."""
+"""One cluster of three nodes on this machine; shared helpers are in `clusterkit`."""
 
 import tempfile
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ pytest.importorskip("ray")
 
 @contextmanager
 def three_nodes() -> Iterator[Any]:
-    """A head with a CPU, a node with two GPUs of 40 GB, and one with something of its own.
+    """A head with one CPU, a node with two GPUs of 40 GB, and a node with a custom resource.
 
-    Ray's sockets lie in its folder, and their paths must be short.
+    Ray's sockets are in the folder, and their paths must be short.
     """
     from clusterkit import grid
     from curator_ray.facts import GPU_MEMORY_LABEL
@@ -38,6 +38,6 @@ def three(one_ray: Any) -> Any:
 
 @pytest.fixture
 def field(three: Any) -> Iterator[Any]:
-    """The same, with nodes that come and go; afterwards it is as it was."""
+    """The same cluster for tests that add and kill nodes; restored afterwards."""
     yield three
     three.kill_added()

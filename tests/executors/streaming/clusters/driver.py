@@ -1,6 +1,6 @@
 """A job as a user would start it: `python driver.py FOLDER COUNT SECONDS [how]`.
 
-Numbers go through two stages into files; each worker notes that it works. Prints its account.
+Numbers pass through two stages into files; workers log what they do. Prints the result as JSON.
 """
 
 import json
@@ -20,7 +20,7 @@ from curator_streaming.executor import StreamingExecutor
 
 @dataclass
 class Works(ProcessingStage[Task[Any], Task[Any]]):
-    """Takes its time, and cannot be hurried."""
+    """Logs the start and end of each task, and may ignore signals."""
 
     log: str
     is_stubborn: bool = False
@@ -56,14 +56,14 @@ def main() -> int:
     except (CuratorError, RunInterrupted) as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    account = {
+    facts = {
         "done": result.sources_done,
         "skipped": result.sources_skipped,
         "quarantined": len(result.quarantined),
         "restarts": result.worker_restarts,
         "pid": os.getpid(),
     }
-    print(json.dumps(account))
+    print(json.dumps(facts))
     return 0
 
 

@@ -1,6 +1,6 @@
 """Long jobs on a private cluster: `python soak_job.py FOLDER KIND COUNT [SECONDS]`.
 
-Prints its account, with what Ray says it spilled to the disk.
+Prints the result as JSON, with the bytes that Ray spilled to disk.
 """
 
 import json
@@ -19,11 +19,11 @@ from curator_ray.starting import PrivateCluster
 from curator_streaming.executor import StreamingExecutor
 
 MB = 1_000_000
-APART = {"streaming": {"fuse": False}}
+UNFUSED = {"streaming": {"fuse": False}}
 
 
 class Makes(ProcessingStage[Task[Any], Task[Any]]):
-    """So many megabytes of a number."""
+    """Makes this many megabytes from a number."""
 
     def __init__(self, megabytes: int) -> None:
         self.megabytes = megabytes
@@ -33,7 +33,7 @@ class Makes(ProcessingStage[Task[Any], Task[Any]]):
 
 
 class Inflates(ProcessingStage[Task[Any], Task[Any]]):
-    """A hundred times what it was given, a piece at a time."""
+    """Yields a hundred outputs of the size of its input."""
 
     def process(self, task: Task[Any]) -> Iterator[Task[Any]]:
         for _ in range(100):
@@ -41,7 +41,7 @@ class Inflates(ProcessingStage[Task[Any], Task[Any]]):
 
 
 class Passes(ProcessingStage[Task[Any], Task[Any]]):
-    """Reads all of it, and gives it on."""
+    """Copies its data."""
 
     def process(self, task: Task[Any]) -> Task[Any]:
         return task.with_data(bytes(reversed(task.data[:10])) + task.data[10:])
@@ -56,21 +56,21 @@ def stages(kind: str, folder: Path, seconds: float) -> list[Any]:
     out = folder / "out"
     out.mkdir(exist_ok=True)
     if kind == "files":
-        return [Rests(seconds), Writes(str(out)).with_(hints=APART)]
+        return [Rests(seconds), Writes(str(out)).with_(hints=UNFUSED)]
     if kind == "megabytes":
-        apart = [Passes().with_(name=f"pass_{n}", hints=APART) for n in range(2)]
-        return [Makes(1), *apart, Measures().with_(hints=APART)]
+        unfused = [Passes().with_(name=f"pass_{n}", hints=UNFUSED) for n in range(2)]
+        return [Makes(1), *unfused, Measures().with_(hints=UNFUSED)]
     if kind == "flow":
-        return [Makes(10), Passes().with_(hints=APART), Measures().with_(hints=APART)]
-    return [Makes(1), Inflates().with_(hints=APART), Measures().with_(hints=APART)]
+        return [Makes(10), Passes().with_(hints=UNFUSED), Measures().with_(hints=UNFUSED)]
+    return [Makes(1), Inflates().with_(hints=UNFUSED), Measures().with_(hints=UNFUSED)]
 
 
 def spilled_bytes(folder: str) -> int:
-    """What the raylet says it has written to the disk for want of memory."""
+    """Read from the raylet's log how much it spilled."""
     logs = Path(folder).glob("ray/session_*/logs/raylet*.out")
-    said = "".join(log.read_text(errors="replace") for log in logs)
-    assert said, "no log of a raylet was found"
-    return max((int(mb) << 20 for mb in re.findall(r"Spilled (\d+) MiB", said)), default=0)
+    text = "".join(log.read_text(errors="replace") for log in logs)
+    assert text, "no log of a raylet was found"
+    return max((int(mb) << 20 for mb in re.findall(r"Spilled (\d+) MiB", text)), default=0)
 
 
 def main() -> None:
@@ -79,14 +79,14 @@ def main() -> None:
     pipeline = Pipeline("soak", stages=stages(kind, folder, seconds), max_failures=None)
     store_gb = 0.3 if kind == "megabytes" else 1.0
     with connected(private=PrivateCluster(cpus=2, object_store_gb=store_gb)) as connection:
-        begun = time.monotonic()
+        started = time.monotonic()
         executor = StreamingExecutor(config={"cpu_allocation_percentage": 1})
         stream = pipeline.stream(executor, tasks=[Task(n) for n in range(count)])
         outputs = sum(1 for _ in stream)
-        took = time.monotonic() - begun
+        took = time.monotonic() - started
         spilled = spilled_bytes(connection.folder or "")
     result = stream.result
-    account = {
+    facts = {
         "outputs": outputs,
         "done": result.sources_done,
         "quarantined": len(result.quarantined),
@@ -95,7 +95,7 @@ def main() -> None:
         "spilled": spilled,
         "driver_mb": psutil.Process().memory_info().rss / MB,
     }
-    print(json.dumps(account))
+    print(json.dumps(facts))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What becomes of a run whose driver is interrupted or killed, and of its processes."""
+"""Drivers that are interrupted or killed: nothing stays behind, and the run can be resumed."""
 
 import json
 import os
@@ -22,7 +22,7 @@ MARK = "CURATOR_TEST"
 
 
 class Job:
-    """A driver, and whatever carries its mark."""
+    """A driver process, and all processes with its mark."""
 
     def __init__(self, folder: Path, *arguments: object, **environment: str) -> None:
         self.folder = folder
@@ -51,8 +51,8 @@ class Job:
         found = []
         for process in psutil.process_iter():
             try:
-                is_mine = process.environ().get(MARK) == self.mark
-                if is_mine and process.status() != psutil.STATUS_ZOMBIE:
+                has_mark = process.environ().get(MARK) == self.mark
+                if has_mark and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
             except (psutil.Error, OSError):
                 continue
@@ -66,14 +66,14 @@ Start = Callable[..., Job]
 def start(tmp_path: Path) -> Iterator[Start]:
     started: list[Job] = []
 
-    def begin(*arguments: object, **environment: str) -> Job:
+    def start_job(*arguments: object, **environment: str) -> Job:
         started.append(Job(tmp_path, *arguments, **environment))
         return started[-1]
 
-    yield begin
+    yield start_job
     for job in started:
-        while mine := job.processes():
-            for process in mine:
+        while left := job.processes():
+            for process in left:
                 process.kill()
             time.sleep(0.02)
         if job.process.stdout and not job.process.stdout.closed:
@@ -90,9 +90,9 @@ def hidden(folder: Path) -> list[str]:
 
 @pytest.mark.soak
 class TestOnAPrivateCluster:
-    """What the contract tries too, but with many tasks, and process by process."""
+    """As in the contract, but with many tasks and all processes checked."""
 
-    def test_ctrl_c_finishes_what_is_under_way(self, start: Start, tmp_path: Path) -> None:
+    def test_ctrl_c_finishes_started_tasks(self, start: Start, tmp_path: Path) -> None:
         job = start(400, 0.1)
         assert eventually(lambda: job.has_done(5))
         job.process.send_signal(signal.SIGINT)
@@ -104,12 +104,12 @@ class TestOnAPrivateCluster:
 
         again = start(400, 0)
         assert again.wait() == 0, again.err
-        account = json.loads(again.out.splitlines()[-1])
-        assert (account["skipped"], account["done"]) == (done, 400 - done)
+        facts = json.loads(again.out.splitlines()[-1])
+        assert (facts["skipped"], facts["done"]) == (done, 400 - done)
         assert parts(tmp_path) == list(range(400))
         assert hidden(tmp_path) == []
 
-    def test_nothing_outlives_a_driver_that_is_killed(self, start: Start, tmp_path: Path) -> None:
+    def test_no_process_outlives_a_killed_driver(self, start: Start, tmp_path: Path) -> None:
         job = start(100, 0.2)
         assert eventually(lambda: job.has_done(3))
         assert len(job.processes()) > 3
@@ -122,27 +122,27 @@ class TestOnAPrivateCluster:
         assert hidden(tmp_path) == []
 
 
-def are_gone(job: Job) -> bool:
-    """Whether none of its workers lives."""
+def have_ended(job: Job) -> bool:
+    """Whether no worker of the job is left."""
     pids = {event.pid for event in job.events("begun")}
     return not any(map(psutil.pid_exists, pids))
 
 
-class TestOnAClusterOfOthers:
-    def test_our_actors_go_with_a_driver_that_is_killed(
+class TestOnASharedCluster:
+    def test_no_actor_outlives_a_killed_driver(
         self, start: Start, three: Grid, tmp_path: Path
     ) -> None:
         job = start(60, 0.2, RAY_ADDRESS=three.address)
         assert eventually(lambda: len({event.pid for event in job.events("begun")}) >= 2)
         job.process.kill()
 
-        assert eventually(lambda: are_gone(job))
+        assert eventually(lambda: have_ended(job))
         again = start(60, 0, RAY_ADDRESS=three.address)
         assert again.wait() == 0, again.err
         assert parts(tmp_path) == list(range(60))
         assert hidden(tmp_path) == []
 
-    def test_ctrl_c_finishes_what_is_under_way_and_leaves_the_cluster_as_it_was(
+    def test_ctrl_c_finishes_started_tasks_and_leaves_the_cluster_alone(
         self, start: Start, three: Grid, tmp_path: Path
     ) -> None:
         job = start(200, 0.1, RAY_ADDRESS=three.address)
@@ -155,7 +155,7 @@ class TestOnAClusterOfOthers:
         begun, done = len(job.events("begun")), len(job.events("done"))
         assert begun == done == len(parts(tmp_path)) < 200
         assert len(job.events("teardown")) == len({event.pid for event in job.events("begun")})
-        assert eventually(lambda: are_gone(job))
+        assert eventually(lambda: have_ended(job))
         again = start(200, 0, RAY_ADDRESS=three.address)
         assert again.wait() == 0, again.err
         assert parts(tmp_path) == list(range(200))
@@ -171,9 +171,9 @@ class TestOnAClusterOfOthers:
         assert job.wait(20) == 130, job.err
         assert time.monotonic() - begun < 10
         assert "stopped at once" in job.err
-        assert eventually(lambda: are_gone(job))
+        assert eventually(lambda: have_ended(job))
 
-    def test_nobody_at_the_address(self, start: Start) -> None:
+    def test_no_cluster_at_the_address(self, start: Start) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""What goes wrong inside of workers: each fault has its name, and costs only its own task."""
+"""Faults inside workers: each is named, and costs only its own task."""
 
 import os
 import re
@@ -44,8 +44,8 @@ class Segfaults(ProcessingStage[Task[int], Task[int]]):
 
 
 @dataclass
-class Devours(ProcessingStage[Task[int], Task[int]]):
-    """Raises, for one number, what torch raises; notes in how large a batch it was tried."""
+class FailsOnGpu(ProcessingStage[Task[int], Task[int]]):
+    """Raises torch's out-of-memory error for one number, and notes the size of each attempt."""
 
     bad: int
     log: str
@@ -59,7 +59,7 @@ class Devours(ProcessingStage[Task[int], Task[int]]):
 
 
 def _torch_cuda() -> Any:
-    """Where there is no torch, something with the same names."""
+    """A stand-in for torch.cuda, so that torch need not be installed."""
     cuda = types.ModuleType("torch.cuda")
 
     class OutOfMemoryError(RuntimeError):
@@ -71,8 +71,8 @@ def _torch_cuda() -> Any:
 
 
 @dataclass
-class ComesUpElsewhere(Where):
-    """Cannot be set up on one of the nodes."""
+class FailsSetupOnNode(Where):
+    """Fails at setup on one of the nodes."""
 
     bad_node: str = ""
 
@@ -83,7 +83,7 @@ class ComesUpElsewhere(Where):
 
 
 @dataclass
-class NeverComesUp(ProcessingStage[Task[int], Task[int]]):
+class FailsSetup(ProcessingStage[Task[int], Task[int]]):
     how: str
 
     def setup(self, worker: WorkerInfo) -> None:
@@ -95,8 +95,8 @@ class NeverComesUp(ProcessingStage[Task[int], Task[int]]):
         return task
 
 
-class Holds(ProcessingStage[Task[int], Task[int]]):
-    """Has an attribute that cannot travel."""
+class HoldsLock(ProcessingStage[Task[int], Task[int]]):
+    """Has an attribute that cannot be pickled."""
 
     def __init__(self) -> None:
         self.camera = threading.Lock()
@@ -106,14 +106,14 @@ class Holds(ProcessingStage[Task[int], Task[int]]):
 
 
 @dataclass
-class Grows(ProcessingStage[Task[Any], Task[Any]]):
+class Inflates(ProcessingStage[Task[Any], Task[Any]]):
     megabytes: int
 
     def process(self, task: Task[Any]) -> Task[Any]:
         return task.with_data(bytes(self.megabytes * 1_000_000))
 
 
-class Weighs(ProcessingStage[Task[Any], Task[Any]]):
+class Measures(ProcessingStage[Task[Any], Task[Any]]):
     def process(self, task: Task[Any]) -> Task[Any]:
         return task.with_data(len(task.data))
 
@@ -126,7 +126,7 @@ def all_but(bad: int, count: int = 40) -> list[int]:
     return [n for n in range(count) if n != bad]
 
 
-class TestWorkersThatEnd:
+class TestWorkersThatDie:
     def test_a_call_that_hangs_on_a_gpu(self) -> None:
         stage = Hangs(7).with_(resources=GPU, timeout_s=0.5)
 
@@ -154,7 +154,7 @@ class TestWorkersThatEnd:
 class TestOutOfMemory:
     def test_of_a_gpu(self, tmp_path: Path) -> None:
         log = tmp_path / "log"
-        stage = Devours(7, str(log)).with_(resources=GPU, batch_size=8)
+        stage = FailsOnGpu(7, str(log)).with_(resources=GPU, batch_size=8)
 
         result = ran([stage], max_failures=None)
 
@@ -168,9 +168,9 @@ class TestOutOfMemory:
 
 
 class TestSetup:
-    def test_on_one_node_it_fails(self, three: Grid) -> None:
+    def test_it_fails_on_one_node(self, three: Grid) -> None:
         bad = three.cluster.head_node.node_id
-        stage = ComesUpElsewhere(0.02, bad).with_(name="picky", num_workers=2)
+        stage = FailsSetupOnNode(0.02, bad).with_(name="picky", num_workers=2)
 
         result = ran([stage.with_(resources=Resources(cpus=1))], 40)
 
@@ -179,26 +179,26 @@ class TestSetup:
 
     def test_it_fails_everywhere(self) -> None:
         with pytest.raises(StageError) as error:
-            ran([NeverComesUp("raises")])
+            ran([FailsSetup("raises")])
 
-        assert "stage 'never_comes_up' could not be set up" in str(error.value)
+        assert "stage 'fails_setup' could not be set up" in str(error.value)
         assert "weights.bin is not there" in str(error.value)
 
-    def test_it_kills_its_worker_everywhere(self) -> None:
+    def test_it_kills_every_worker(self) -> None:
         with pytest.raises(StageError) as error:
-            ran([NeverComesUp("dies").with_(resources=GPU)])
+            ran([FailsSetup("dies").with_(resources=GPU)])
 
-        said = str(error.value)
-        assert re.search(r"never_comes_up could not be set up \d+ times", said)
-        assert "died without a word" in said
+        message = str(error.value)
+        assert re.search(r"fails_setup could not be set up \d+ times", message)
+        assert "died without a word" in message
 
 
 class TestRefusals:
-    def test_a_stage_that_cannot_travel_names_its_attribute(self) -> None:
-        with pytest.raises(PipelineError, match=r"'holds'.*camera"):
-            ran([Holds()])
+    def test_a_stage_that_cannot_be_pickled_names_its_attribute(self) -> None:
+        with pytest.raises(PipelineError, match=r"'holds_lock'.*camera"):
+            ran([HoldsLock()])
 
-    def test_an_environment_that_makes_no_sense(self) -> None:
+    def test_an_invalid_runtime_env(self) -> None:
         with pytest.raises(PipelineError) as error:
             ran([Where(), Where().with_(name="own", runtime_env={"working_dir": "/nowhere"})])
 
@@ -206,34 +206,36 @@ class TestRefusals:
             error.value
         )
 
-    def test_an_environment_that_cannot_be_made(self) -> None:
-        """It looks right; only the node that wants to get it sees that it is not there."""
+    def test_a_runtime_env_that_cannot_be_installed(self) -> None:
+        """It looks valid; only the node that downloads it finds that it does not exist."""
         broken = {"working_dir": "file:///nowhere/at/all.zip"}
         with pytest.raises(StageError) as error:
             ran([Where().with_(name="own", runtime_env=broken)])
 
-        told = "own could not be set up [34] times; last: a worker could not get its runtime_env"
-        assert re.search(told, str(error.value))
+        expected = (
+            "own could not be set up [34] times; last: a worker could not get its runtime_env"
+        )
+        assert re.search(expected, str(error.value))
 
-    def test_an_option_that_is_misspelt(self) -> None:
+    def test_a_misspelt_option(self) -> None:
         with pytest.raises(PipelineError, match=r"no option 'autoscale_interval' .*autoscale_int"):
             ran([Where()], config={"autoscale_interval": 3})
 
 
 class TestLargeTasks:
-    """A task that takes more than the object store of any node, which is 150 MB."""
+    """Tasks that are larger than the object store of any node, which has 150 MB."""
 
     def test_a_source(self) -> None:
-        [task] = Pipeline("p", stages=[Weighs()]).run(
+        [task] = Pipeline("p", stages=[Measures()]).run(
             StreamingExecutor(), tasks=[Task(bytes(200_000_000))]
         )
 
         assert task.data == 200_000_000
 
-    def test_what_a_stage_gives(self, caplog: pytest.LogCaptureFixture) -> None:
-        apart = {"streaming": {"fuse": False}}
+    def test_an_output(self, caplog: pytest.LogCaptureFixture) -> None:
+        unfused = {"streaming": {"fuse": False}}
 
-        result = ran([Grows(200), Weighs().with_(hints=apart)], 2)
+        result = ran([Inflates(200), Measures().with_(hints=unfused)], 2)
 
         assert [task.data for task in result] == [200_000_000] * 2
         assert "more than the object store of a node" in caplog.text
@@ -242,7 +244,7 @@ class TestLargeTasks:
 
 @pytest.fixture
 def small_memory() -> Iterator[Path]:
-    """A group of processes that may use 300 MB together."""
+    """A control group that may use 300 MB."""
     top = Path("/sys/fs/cgroup")
     old = top / "memory"
     group = (old if old.is_dir() else top) / f"curator-test-{os.getpid()}"
@@ -251,15 +253,15 @@ def small_memory() -> Iterator[Path]:
         limit = group / ("memory.limit_in_bytes" if old.is_dir() else "memory.max")
         limit.write_text(str(300 << 20))
     except OSError:
-        pytest.skip("limiting memory takes the right to make a control group")
+        pytest.skip("limiting memory needs permission to create a control group")
     yield group
     assert eventually(lambda: not (group / "cgroup.procs").read_text())
     group.rmdir()
 
 
 @dataclass
-class Hungry(ProcessingStage[Task[int], Task[int]]):
-    """Eats, at one number, until the system ends it."""
+class UsesMemory(ProcessingStage[Task[int], Task[int]]):
+    """Allocates memory at one number until the kernel kills it."""
 
     group: str
     bad: int
@@ -272,8 +274,8 @@ class Hungry(ProcessingStage[Task[int], Task[int]]):
 
 
 class TestHostMemory:
-    def test_a_worker_that_the_system_ends(self, small_memory: Path) -> None:
-        result = ran([Hungry(str(small_memory), 7)], max_failures=None)
+    def test_a_worker_that_the_kernel_kills(self, small_memory: Path) -> None:
+        result = ran([UsesMemory(str(small_memory), 7)], max_failures=None)
 
         assert numbers(result) == all_but(7)
         [record] = result.quarantined

@@ -1,4 +1,4 @@
-"""Nodes that are killed in mid-run, that join in mid-run, and clusters that become too small."""
+"""Nodes that die or join during a run, and clusters that become too small."""
 
 import re
 import time
@@ -15,43 +15,43 @@ from curator_streaming.executor import StreamingExecutor
 
 RARE = Resources(cpus=0.5, custom={"rare": 1})
 PLENTY = 400
-"""Tasks that last until a node that joins is at work; it ends early when that has been seen."""
+"""More tasks than needed: they end early once a task ran on the node that joined."""
 
 
-def ran_with(pipeline: Pipeline, count: int, after: int, happens: Callable[[], Any]) -> RunResult:
-    """Run it, and when so many outputs have come, let something happen."""
+def run_with(pipeline: Pipeline, count: int, after: int, action: Callable[[], Any]) -> RunResult:
+    """Run a pipeline, and call `action` after this many outputs."""
     stream = pipeline.stream(StreamingExecutor(), tasks=[Task(n) for n in range(count)])
     outputs = []
     for output in stream:
         outputs.append(output)
         if len(outputs) == after:
-            happens()
-    assert len(outputs) > after, "it was over before anything could happen"
+            action()
+    assert len(outputs) > after, "the run was over too early"
     stream.result.tasks = outputs
     return stream.result
 
 
-class Fattens(ProcessingStage[Task[Any], Task[Any]]):
-    """Gives a megabyte for a number, so that it has to stay where it was made."""
+class Inflates(ProcessingStage[Task[Any], Task[Any]]):
+    """Makes a megabyte from a number, which stays on the node that made it."""
 
     def process(self, task: Task[Any]) -> Task[Any]:
         time.sleep(0.02)
         return task.with_data((task.data, bytes([task.data % 251]) * 1_000_000))
 
 
-class Number(ProcessingStage[Task[Any], Task[Any]]):
-    """Something that can be written, whatever it was given."""
+class One(ProcessingStage[Task[Any], Task[Any]]):
+    """Replaces any data by a number that can be written."""
 
     def process(self, task: Task[Any]) -> Task[Any]:
         return task.with_data(1)
 
 
-class Thins(ProcessingStage[Task[Any], Task[Any]]):
-    """The number again, if the megabyte is whole."""
+class Deflates(ProcessingStage[Task[Any], Task[Any]]):
+    """Checks the megabyte, and returns the number."""
 
     def process(self, task: Task[Any]) -> Task[Any]:
-        number, fat = task.data
-        assert fat == bytes([number % 251]) * 1_000_000
+        number, data = task.data
+        assert data == bytes([number % 251]) * 1_000_000
         time.sleep(0.04)
         return task.with_data(number)
 
@@ -60,31 +60,31 @@ def files(out: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in out.glob("part-*")}
 
 
-def fat_pipeline(out: Path) -> Pipeline:
-    """Megabytes go through the store from one stage to the next, and become small files."""
+def inflating_pipeline(out: Path) -> Pipeline:
+    """Megabytes pass through the store between two stages, and become small files."""
     out.mkdir()
-    apart = {"streaming": {"fuse": False}}
-    stages: list[Any] = [Fattens(), Thins().with_(hints=apart), Writes(str(out))]
-    return Pipeline("fat", stages=stages, max_failures=None)
+    unfused = {"streaming": {"fuse": False}}
+    stages: list[Any] = [Inflates(), Deflates().with_(hints=unfused), Writes(str(out))]
+    return Pipeline("inflating", stages=stages, max_failures=None)
 
 
 class TestAKilledNode:
-    def test_the_files_are_those_of_an_undisturbed_run(self, field: Grid, tmp_path: Path) -> None:
-        calm = fat_pipeline(tmp_path / "calm")
+    def test_the_files_equal_those_of_an_undisturbed_run(self, field: Grid, tmp_path: Path) -> None:
+        calm = inflating_pipeline(tmp_path / "calm")
         calm.run(StreamingExecutor(), tasks=[Task(n) for n in range(60)])
         doomed = field.add(num_cpus=1)
 
-        pipeline = fat_pipeline(tmp_path / "out")
-        result = ran_with(pipeline, 60, 20, lambda: field.kill(doomed))
+        pipeline = inflating_pipeline(tmp_path / "out")
+        result = run_with(pipeline, 60, 20, lambda: field.kill(doomed))
 
         assert (result.sources_done, result.quarantined) == (60, [])
         assert files(tmp_path / "out") == files(tmp_path / "calm")
         assert set(result.worker_restarts) == {"was on a node that is gone"}
-        assert sum(result.worker_restarts.values()) <= 3, "they were started there again and again"
+        assert sum(result.worker_restarts.values()) <= 3, "workers were started on the dead node"
         say("killed a node:", result.worker_restarts, "sources:", result.sources_done)
 
-    def test_each_of_three_nodes_in_turn(self, field: Grid, tmp_path: Path) -> None:
-        pipeline = fat_pipeline(tmp_path / "out")
+    def test_three_nodes_die_one_after_the_other(self, field: Grid, tmp_path: Path) -> None:
+        pipeline = inflating_pipeline(tmp_path / "out")
         doomed = [field.add(num_cpus=1) for _ in range(3)]
         tasks = [Task(n) for n in range(120)]
         for done, _ in enumerate(pipeline.stream(StreamingExecutor(), tasks=tasks)):
@@ -95,14 +95,12 @@ class TestAKilledNode:
         found = files(tmp_path / "out").values()
         assert sorted(found, key=int) == [f"{n}\n" for n in range(120)]
 
-    def test_outputs_that_were_lost_before_they_were_fetched_are_made_again(
-        self, field: Grid
-    ) -> None:
-        """The consumer is slow: final outputs wait in the store of the node that dies."""
+    def test_final_outputs_that_are_lost_are_made_again(self, field: Grid) -> None:
+        """With a slow consumer, final outputs wait in the store of the node that dies."""
         import ray
 
         doomed = field.add(num_cpus=1, resources={"here": 1})
-        there = Fattens().with_(resources=Resources(cpus=0.5, custom={"here": 0.1}))
+        there = Inflates().with_(resources=Resources(cpus=0.5, custom={"here": 0.1}))
         pipeline = Pipeline("p", stages=[there], max_failures=None)
         seen = []
         stream = pipeline.stream(StreamingExecutor(), tasks=[Task(n) for n in range(30)])
@@ -121,14 +119,14 @@ class TestANodeThatJoins:
         joined = tmp_path / "joined"
         pipeline = Pipeline("p", stages=[UntilSeen(0.25, joined=str(joined))])
 
-        result = ran_with(
+        result = run_with(
             pipeline, PLENTY, 10, lambda: joined.write_text(field.add(num_cpus=2).node_id)
         )
 
         assert len(result) == PLENTY
         assert joined.read_text() in by(met(result, "until_seen"), "node")
 
-    def test_a_stage_with_workers_of_its_own_moves_in(self, field: Grid, tmp_path: Path) -> None:
+    def test_a_stage_with_dedicated_workers_uses_it(self, field: Grid, tmp_path: Path) -> None:
         joined = tmp_path / "joined"
         first = field.add(num_cpus=1, resources={"rare": 1})
         rare = UntilSeen(0.25, joined=str(joined)).with_(name="rare", resources=RARE)
@@ -137,52 +135,52 @@ class TestANodeThatJoins:
         def join() -> None:
             joined.write_text(field.add(num_cpus=1, resources={"rare": 1}).node_id)
 
-        result = ran_with(pipeline, PLENTY, 10, join)
+        result = run_with(pipeline, PLENTY, 10, join)
 
         nodes = {first.node_id, joined.read_text()}
         assert set(by(met(result, "rare"), "node")) == nodes
 
 
 class TestAClusterThatBecomesTooSmall:
-    """The only node with something rare goes away in mid-run."""
+    """The only node with a rare resource dies during the run."""
 
     @staticmethod
     def pipeline(out: Path) -> Pipeline:
         out.mkdir(exist_ok=True)
         rare = Where(0.05).with_(name="rare", resources=RARE)
-        return Pipeline("g", stages=[rare, Number(), Writes(str(out))], max_failures=None)
+        return Pipeline("g", stages=[rare, One(), Writes(str(out))], max_failures=None)
 
-    def begin(
-        self, out: Path, limit_s: float, happens: Callable[[], Any], count: int = 60
+    def stream(
+        self, out: Path, limit_s: float, action: Callable[[], Any], count: int = 60
     ) -> Iterator[Any]:
         executor = StreamingExecutor(config={"shrink_limit_s": limit_s})
         stream = self.pipeline(out).stream(executor, tasks=[Task(n) for n in range(count)])
         for done, output in enumerate(stream):
             yield output
             if done == 10:
-                happens()
+                action()
 
-    def test_it_goes_on_with_one_that_joins_in_time(self, field: Grid, tmp_path: Path) -> None:
+    def test_it_continues_if_another_joins_in_time(self, field: Grid, tmp_path: Path) -> None:
         doomed = field.add(num_cpus=1, resources={"rare": 1})
         added: list[Any] = []
 
-        def lose_and_find() -> None:
+        def replace_node() -> None:
             field.lose(doomed)
             added.append(field.add(num_cpus=1, resources={"rare": 1}))
 
-        outputs = list(self.begin(tmp_path / "out", 60, lose_and_find))
+        outputs = list(self.stream(tmp_path / "out", 60, replace_node))
 
         assert added
         assert len(outputs) == len(files(tmp_path / "out")) == 60
 
-    def test_it_fails_after_a_limit_and_the_rest_can_be_done_later(
+    def test_it_fails_after_a_limit_and_can_be_resumed(
         self, field: Grid, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         doomed = field.add(num_cpus=1, resources={"rare": 1})
         begun = time.monotonic()
 
         with pytest.raises(StageError) as error:
-            list(self.begin(tmp_path / "out", 3, lambda: field.kill(doomed)))
+            list(self.stream(tmp_path / "out", 3, lambda: field.kill(doomed)))
 
         said = str(error.value)
         assert "rare needs 0.5 CPUs, 1 rare on one node, and for 3 s no node had that" in said

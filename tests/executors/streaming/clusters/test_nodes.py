@@ -1,4 +1,4 @@
-"""Several nodes: who runs where, with which devices, and how often each node is prepared."""
+"""Several nodes: where stages run, on which devices, and how often each node is set up."""
 
 import re
 import time
@@ -26,63 +26,61 @@ pytestmark = pytest.mark.usefixtures("three")
 
 
 @dataclass(kw_only=True, eq=False)
-class Meets(Lives):
-    """Its first task ends only when as many workers are there as there should be."""
+class Waits(Lives):
+    """Waits in its tasks until this many workers have been set up."""
 
-    fellows: int
+    workers: int
 
     def process(self, task: Task[Any]) -> Task[Any]:
-        wait_for_fellows(self.log, self.fellows)
+        wait_for_workers(self.log, self.workers)
         return super().process(task)
 
 
 @dataclass(kw_only=True, eq=False)
-class MeetsWhere(Where):
-    """The same, and it adds to each task where it was."""
+class WaitsWhere(Where):
+    """The same, and adds to each task where it ran."""
 
     log: str
-    fellows: int
+    workers: int
 
     def setup(self, worker: WorkerInfo) -> None:
         super().setup(worker)
         note(self.log, "setup", self.name, f"{worker.node.node_id}/{worker.worker_id}")
 
     def process(self, task: Task[Any]) -> Task[Any]:
-        wait_for_fellows(self.log, self.fellows)
+        wait_for_workers(self.log, self.workers)
         return super().process(task)
 
 
-def wait_for_fellows(log: str, fellows: int, *, by_node: bool = False) -> None:
-    latest = time.monotonic() + 60
-    while time.monotonic() < latest:
+def wait_for_workers(log: str, workers: int, *, by_node: bool = False) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
         found = places(Path(log), "setup")
         nodes = {place.partition("/")[0] for place in found}
-        if (len(nodes) if by_node else found.total()) >= fellows:
+        if (len(nodes) if by_node else found.total()) >= workers:
             return
         time.sleep(0.01)
 
 
 @dataclass(kw_only=True, eq=False)
-class MeetsNodes(MeetsWhere):
-    """A task ends only when workers on as many nodes as `fellows` are there."""
+class WaitsForNodes(WaitsWhere):
+    """Waits until workers on this many nodes have been set up."""
 
     def process(self, task: Task[Any]) -> Task[Any]:
-        wait_for_fellows(self.log, self.fellows, by_node=True)
+        wait_for_workers(self.log, self.workers, by_node=True)
         return Where.process(self, task)
 
 
 class TestPlaces:
-    def test_a_stage_that_needs_only_cpus_runs_on_all_nodes_and_sees_no_device(
-        self, tmp_path: Path
-    ) -> None:
-        where = MeetsNodes(log=str(tmp_path / "log"), fellows=3).with_(name="where")
+    def test_a_cpu_stage_runs_on_all_nodes_and_sees_no_device(self, tmp_path: Path) -> None:
+        where = WaitsForNodes(log=str(tmp_path / "log"), workers=3).with_(name="where")
         result = ran([where], 60)
 
         assert len(result) == 60
         assert len(by(met(result, "where"), "node")) == 3
         assert set(by(met(result, "where"), "devices")) == {""}
 
-    def test_gpu_stages_run_where_gpus_are_on_devices_of_their_own(self, three: Grid) -> None:
+    def test_gpu_workers_get_a_device_each(self, three: Grid) -> None:
         gpu = Where(0.1).with_(name="gpu", resources=Resources(cpus=0.5, gpus=1))
 
         result = ran([Where(), gpu, Where().with_(name="last")], 60)
@@ -92,7 +90,7 @@ class TestPlaces:
         assert sorted(by_worker(found).values()) == ["0", "1"]
         assert len(met(result, "last")) == 60
 
-    def test_halves_of_a_gpu_share_it(self) -> None:
+    def test_two_halves_share_a_gpu(self) -> None:
         half = Where(0.1).with_(name="half", resources=Resources(cpus=0.1, gpus=0.5))
 
         result = ran([half.with_(num_workers=2)], 40)
@@ -101,9 +99,9 @@ class TestPlaces:
         assert len(devices) == 2
         assert len(set(devices.values())) == 1
 
-    def test_four_workers_of_ten_gb_share_a_gpu_of_forty(self, tmp_path: Path) -> None:
+    def test_four_workers_of_10_gb_share_a_gpu_of_40(self, tmp_path: Path) -> None:
         log = str(tmp_path / "log")
-        small = MeetsWhere(log=log, fellows=8).with_(
+        small = WaitsWhere(log=log, workers=8).with_(
             name="small", num_workers=8, resources=Resources(cpus=0.1, gpu_memory_gb=10)
         )
 
@@ -112,14 +110,14 @@ class TestPlaces:
         devices = sorted(by_worker(met(result, "small")).values())
         assert devices == ["0"] * 4 + ["1"] * 4
 
-    def test_one_more_than_fits_is_refused(self) -> None:
+    def test_more_workers_than_fit_are_refused(self) -> None:
         small = Where().with_(name="small", resources=Resources(gpu_memory_gb=10, cpus=0.1))
 
         with pytest.raises(ResourceError, match="asks for 9 workers, but there is room for 8 of"):
             ran([small.with_(num_workers=9)])
 
     def test_halves_and_wholes_fit_together(self) -> None:
-        """Two halves leave one device whole, wherever Ray would have put them."""
+        """Two halves leave one device free, wherever Ray would have put them."""
         half = Where(0.05).with_(name="half", resources=Resources(cpus=0.1, gpus=0.5))
         whole = Where(0.05).with_(name="whole", resources=Resources(cpus=0.1, gpus=1))
 
@@ -144,7 +142,7 @@ def by_worker(found: list[Any]) -> dict[str, str]:
 
 
 class TestWorkers:
-    def test_an_environment_of_its_own_is_seen_by_no_other(self) -> None:
+    def test_a_runtime_env_affects_one_stage_only(self) -> None:
         own = Where().with_(name="own", runtime_env={"env_vars": {"CURATOR_TEST_OWN": "yes"}})
 
         result = ran([Where(), own, Where().with_(name="last")], 40)
@@ -154,20 +152,20 @@ class TestWorkers:
         assert set(by(met(result, "last"), "own")) == {""}
 
     @pytest.mark.parametrize("number", [1, 5])
-    def test_a_fixed_number_of_workers_is_exactly_kept(self, number: int, tmp_path: Path) -> None:
+    def test_a_fixed_number_of_workers(self, number: int, tmp_path: Path) -> None:
         log = tmp_path / "log"
-        fixed = Meets(log=str(log), fellows=number).with_(name="fixed", num_workers=number)
+        fixed = Waits(log=str(log), workers=number).with_(name="fixed", num_workers=number)
 
         result = ran([fixed.with_(resources=Resources(cpus=0.5))], 60)
 
         assert len(result) == 60
         assert places(log, "setup").total() == number
 
-    def test_each_node_is_prepared_once_and_each_setup_torn_down(self, tmp_path: Path) -> None:
+    def test_each_node_is_set_up_once_and_each_worker_torn_down(self, tmp_path: Path) -> None:
         log = tmp_path / "log"
         half = Resources(cpus=0.5)
 
-        result = ran([Meets(log=str(log), fellows=6).with_(resources=half)], 60)
+        result = ran([Waits(log=str(log), workers=6).with_(resources=half)], 60)
 
         assert len(result) == 60
         assert sorted(places(log, "node").values()) == [1, 1, 1]
@@ -177,15 +175,15 @@ class TestWorkers:
 
 
 class TestRefusals:
-    def test_what_no_node_has(self) -> None:
+    def test_more_cpus_than_any_node(self) -> None:
         big = Where().with_(name="big", resources=Resources(cpus=4))
 
         with pytest.raises(ResourceError) as error:
             ran([big])
 
-        said = str(error.value)
-        assert "stage 1 'big' asks for 4 CPU on one node, but the nodes have at most 1" in said
-        assert re.search("the cluster has .*1 node with 1 CPU, .* 2 GPU of 40 GB", said)
+        message = str(error.value)
+        assert "stage 1 'big' asks for 4 CPU on one node, but the nodes have at most 1" in message
+        assert re.search("the cluster has .*1 node with 1 CPU, .* 2 GPU of 40 GB", message)
 
     def test_more_memory_than_any_gpu(self) -> None:
         big = Where().with_(name="big", resources=Resources(gpu_memory_gb=80))
@@ -193,7 +191,7 @@ class TestRefusals:
         with pytest.raises(ResourceError, match="asks for 80 GB of a GPU, but the largest one has"):
             ran([big])
 
-    def test_not_together_on_one_node(self) -> None:
+    def test_resources_that_no_node_has_together(self) -> None:
         both = Where().with_(name="both", resources=Resources(gpus=1, custom={"disk": 1}))
 
         with pytest.raises(ResourceError, match="1 GPU and 1 disk together, but no single node"):

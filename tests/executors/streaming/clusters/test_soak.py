@@ -24,8 +24,8 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 JOBS = Path(__file__).parent / "soak_job.py"
 
 
-class Watched:
-    """A job in a process of its own: its tree's memory, and its workers, looked at from outside."""
+class WatchedJob:
+    """A job in another process, with the memory of its process tree and its workers."""
 
     def __init__(self, folder: Path, *arguments: object) -> None:
         folder.mkdir(exist_ok=True)
@@ -56,13 +56,13 @@ class Watched:
 
     @property
     def peak(self) -> int:
-        """The most that each process ever had to itself, and the store once.
+        """The sum of the private peaks of all processes, plus the store once.
 
-        They do not peak at the same moment; what they have together depends on chance.
+        They do not peak at the same moment, so the peak of the sum would depend on chance.
         """
         return sum(self._private.values()) + self._shared
 
-    def account(self, seconds: float = 600) -> dict[str, Any]:
+    def result(self, seconds: float = 600) -> dict[str, Any]:
         out, err = self.process.communicate(timeout=seconds)
         assert self.process.returncode == 0, err
         facts: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
@@ -84,15 +84,15 @@ def _title(process: psutil.Process) -> str:
 
 
 @contextmanager
-def watched(folder: Path, *arguments: object) -> Iterator[Watched]:
-    job = Watched(folder, *arguments)
+def watched(folder: Path, *arguments: object) -> Iterator[WatchedJob]:
+    job = WatchedJob(folder, *arguments)
     done = threading.Event()
 
-    def look() -> None:
+    def measure() -> None:
         while not done.wait(0.1):
             job.measure()
 
-    thread = threading.Thread(target=look)
+    thread = threading.Thread(target=measure)
     thread.start()
     try:
         yield job
@@ -109,72 +109,73 @@ def parts(folder: Path) -> dict[str, str]:
 def test_a_random_worker_is_killed_every_two_seconds(tmp_path: Path) -> None:
     count, seconds = 1200, 0.1  # about a minute with two workers
     with watched(tmp_path / "calm", "files", count, seconds) as job:
-        calm = job.account()
+        calm = job.result()
     chance = random.Random(3)
     kills = 0
-    with watched(tmp_path / "wild", "files", count, seconds) as job:
+    with watched(tmp_path / "disturbed", "files", count, seconds) as job:
         while job.process.poll() is None:
             time.sleep(2)
             if workers := job.workers():
                 os.kill(chance.choice(workers).pid, signal.SIGKILL)
                 kills += 1
-        wild = job.account()
-    found = sorted(int(text) for text in parts(tmp_path / "wild").values())
-    ratio = wild["seconds"] / calm["seconds"]
+        disturbed = job.result()
+    found = sorted(int(text) for text in parts(tmp_path / "disturbed").values())
+    ratio = disturbed["seconds"] / calm["seconds"]
     say(
-        f"killed {kills} workers in {wild['seconds']:.1f} s; lost {count - len(set(found))}, "
-        f"doubled {len(found) - len(set(found))}; {ratio:.2f}x the "
-        f"{calm['seconds']:.1f} s undisturbed; set aside {wild['quarantined']}; {wild['restarts']}"
+        f"killed {kills} workers in {disturbed['seconds']:.1f} s; lost {count - len(set(found))}, "
+        f"duplicated {len(found) - len(set(found))}; {ratio:.2f}x the "
+        f"{calm['seconds']:.1f} s undisturbed; quarantined "
+        f"{disturbed['quarantined']}; {disturbed['restarts']}"
     )
     assert kills > 10
-    assert parts(tmp_path / "wild") == parts(tmp_path / "calm")
-    assert wild["quarantined"] == 0
+    assert parts(tmp_path / "disturbed") == parts(tmp_path / "calm")
+    assert disturbed["quarantined"] == 0
     assert ratio <= 1.3
 
 
 def test_memory_does_not_grow_with_the_number_of_tasks(tmp_path: Path) -> None:
-    """Of 200 there are not enough to fill what may wait, and calls at their largest."""
+    """200 tasks are too few to fill the queues and the largest calls."""
     peaks: dict[int, int] = {}
     with watched(tmp_path / "base", "megabytes", 2) as job:
-        job.account()
+        job.result()
         base = job.peak
     for count in (200, 1000, 3000):
         with watched(tmp_path / str(count), "megabytes", count) as job:
-            account = job.account()
+            facts = job.result()
             peaks[count] = job.peak - base
         say(
             f"{count} x 1 MB: {peaks[count] / 1e6:.0f} MB over the {base / 1e6:.0f} MB of an idle "
-            f"tree, driver {account['driver_mb']:.0f} MB, {account['seconds']:.1f} s, "
-            f"spilled {account['spilled'] / 1e6:.0f} MB"
+            f"tree, driver {facts['driver_mb']:.0f} MB, {facts['seconds']:.1f} s, "
+            f"spilled {facts['spilled'] / 1e6:.0f} MB"
         )
     assert max(peaks.values()) <= 1.2 * peaks[1000]
 
 
-def test_twenty_gb_flow_through_a_store_of_one(tmp_path: Path) -> None:
+def test_20_gb_pass_through_a_store_of_1_gb(tmp_path: Path) -> None:
     gigabytes = float(os.environ.get("CURATOR_SOAK_GB", "20"))
     with watched(tmp_path / "flow", "flow", int(gigabytes * 100)) as job:
-        account = job.account(800)
+        facts = job.result(800)
         say(
-            f"{gigabytes:g} GB through 1 GB in {account['seconds']:.1f} s "
-            f"({gigabytes / account['seconds'] * 1000:.0f} MB/s): spilled "
-            f"{account['spilled'] / 1e6:.0f} MB, peak of the tree {job.peak / 1e6:.0f} MB"
+            f"{gigabytes:g} GB through 1 GB in {facts['seconds']:.1f} s "
+            f"({gigabytes / facts['seconds'] * 1000:.0f} MB/s): spilled "
+            f"{facts['spilled'] / 1e6:.0f} MB, peak of the tree {job.peak / 1e6:.0f} MB"
         )
-    assert account["done"] == int(gigabytes * 100)
-    assert account["spilled"] == 0
+    assert facts["done"] == int(gigabytes * 100)
+    assert facts["spilled"] == 0
 
 
-def test_what_is_inflated_a_hundred_times_stays_inside_its_budget(tmp_path: Path) -> None:
+def test_inflating_a_hundred_times_stays_within_the_budget(tmp_path: Path) -> None:
     with watched(tmp_path / "inflate", "inflate", 60) as job:
-        account = job.account()
+        facts = job.result()
         say(
-            f"60 x 1 MB inflated to 100 MB each through 1 GB in {account['seconds']:.1f} s: "
-            f"spilled {account['spilled'] / 1e6:.0f} MB, peak of the tree {job.peak / 1e6:.0f} MB"
+            f"60 x 1 MB inflated to 100 MB each through 1 GB in {facts['seconds']:.1f} s: "
+            f"spilled {facts['spilled'] / 1e6:.0f} MB, peak of the tree {job.peak / 1e6:.0f} MB"
         )
-    assert account["done"] == 60
-    assert account["spilled"] == 0
+    assert facts["done"] == 60
+    assert facts["spilled"] == 0
 
 
-def test_the_figures_are_of_this_machine() -> None:
+def test_the_machine_is_reported() -> None:
     load = os.getloadavg()[0]
     free = shutil.disk_usage("/tmp").free
     say(f"{os.cpu_count()} cores, load {load:.1f}, {free / 1e9:.0f} GB free on disk")

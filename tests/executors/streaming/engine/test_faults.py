@@ -1,4 +1,4 @@
-"""What dying and failing workers cost: exactly what is to blame, and nothing else."""
+"""Workers that die: only the task that is to blame is quarantined, and nothing is lost."""
 
 import os
 import random
@@ -20,7 +20,7 @@ Numbers = ProcessingStage[Task[Any], Task[Any]]
 
 
 class Works(Numbers):
-    """Leaves its process id in a folder."""
+    """Notes its process id in a folder."""
 
     def __init__(self, folder: str = "") -> None:
         self.folder = folder
@@ -38,7 +38,7 @@ class Streams(Numbers):
             yield Task(task.data * 10 + position)
 
 
-class Poisoned(Numbers):
+class DiesAtSomeTasks(Numbers):
     def process(self, task: Task[Any]) -> Task[Any]:
         if task.data % 100 == 42:
             os._exit(1)
@@ -54,24 +54,24 @@ class DiesAtSetup(Numbers):
 
 
 class Killer:
-    """Ends a random process of those that left their id, again and again."""
+    """Kills random workers by the process ids that they noted."""
 
     def __init__(self, folder: Path, every_s: float, times: int) -> None:
         self.killed = 0
         self._folder, self._every_s, self._times = folder, every_s, times
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._go)
+        self._has_ended = threading.Event()
+        self._thread = threading.Thread(target=self._kill)
 
     def __enter__(self) -> "Killer":
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
+        self._has_ended.set()
         self._thread.join()
 
-    def _go(self) -> None:
-        while self.killed < self._times and not self._over.wait(self._every_s):
+    def _kill(self) -> None:
+        while self.killed < self._times and not self._has_ended.wait(self._every_s):
             files = list(self._folder.iterdir())
             if files:
                 victim = random.choice(files)
@@ -80,7 +80,7 @@ class Killer:
                 os.kill(int(victim.name), signal.SIGKILL)
 
 
-def test_random_workers_are_killed_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+def test_random_kills_lose_and_duplicate_nothing(tmp_path: Path) -> None:
     pipeline = Pipeline("p", stages=[Works(str(tmp_path))])
 
     with Killer(tmp_path, 0.8, 3) as killer:
@@ -93,9 +93,9 @@ def test_random_workers_are_killed_and_nothing_is_lost_or_doubled(tmp_path: Path
     assert result.quarantined == []
 
 
-def test_a_generator_that_was_killed_midway_gives_everything_once(tmp_path: Path) -> None:
+def test_a_generator_killed_midway_delivers_everything_once(tmp_path: Path) -> None:
     pipeline = Pipeline("p", stages=[Works(str(tmp_path)), Streams(), Works(str(tmp_path)).with_(
-        name="behind")])  # fmt: skip
+        name="last")])  # fmt: skip
 
     with Killer(tmp_path, 1.2, 1):
         result = pipeline.run(StreamingExecutor(), tasks=[Task(n) for n in range(12)])
@@ -104,8 +104,8 @@ def test_a_generator_that_was_killed_midway_gives_everything_once(tmp_path: Path
     assert result.sources_done == 12
 
 
-def test_poison_is_set_aside_alone() -> None:
-    pipeline = Pipeline("p", stages=[Poisoned()], max_failures=None)
+def test_only_the_task_that_kills_workers_is_quarantined() -> None:
+    pipeline = Pipeline("p", stages=[DiesAtSomeTasks()], max_failures=None)
 
     result = pipeline.run(StreamingExecutor(), tasks=[Task(n) for n in range(200)])
 
@@ -115,11 +115,13 @@ def test_poison_is_set_aside_alone() -> None:
     assert "os._exit" in result.quarantined[0].reason
 
 
-def test_a_stage_whose_workers_die_while_it_is_set_up_ends_the_run() -> None:
+def test_a_stage_that_dies_at_setup_fails_the_run() -> None:
     with pytest.raises(StageError, match=r"could not be set up 3 times.*'dies_at_setup' was being"):
         Pipeline("p", stages=[DiesAtSetup()]).run(StreamingExecutor(), tasks=[Task(1)])
 
 
 def test_a_task_that_cannot_be_pickled_is_named() -> None:
     with pytest.raises(PipelineError, match=r"\(Task\).*cannot be pickled.*plain data"):
-        Pipeline("p", stages=[Poisoned()]).run(StreamingExecutor(), tasks=[Task(threading.Lock())])
+        Pipeline("p", stages=[DiesAtSomeTasks()]).run(
+            StreamingExecutor(), tasks=[Task(threading.Lock())]
+        )

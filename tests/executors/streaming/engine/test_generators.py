@@ -1,4 +1,4 @@
-"""Generators in workers: held up while what they give is not taken."""
+"""Generator stages: paused while their outputs wait, and idle workers beside them."""
 
 import json
 import os
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from curator_core import Pipeline, ProcessingStage, Task
 from curator_streaming.executor import StreamingExecutor
+from waitkit import eventually
 
 pytestmark = pytest.mark.usefixtures("private_ray")
 
@@ -21,7 +22,7 @@ MB = 1_000_000
 
 @dataclass
 class Inflates(Numbers):
-    """Gives a hundred times what it gets, and says in a file how far it is."""
+    """Makes a hundred outputs of a megabyte from each task, and notes each in a file."""
 
     folder: str = ""
 
@@ -35,7 +36,6 @@ class Inflates(Numbers):
 @dataclass
 class Slow(Numbers):
     folder: str = ""
-    most: int = 0
 
     def process(self, task: Task[Any]) -> Task[Any]:
         time.sleep(0.015)
@@ -50,7 +50,7 @@ class Slow(Numbers):
         return len(Path(self.folder, "taken").read_text().splitlines())
 
 
-def test_a_stage_that_inflates_stays_inside_its_budget(tmp_path: Path) -> None:
+def test_a_generator_stays_within_the_budget_of_bytes(tmp_path: Path) -> None:
     folder = str(tmp_path)
     pipeline = Pipeline("p", stages=[Inflates(folder), Slow(folder).with_(num_workers=1)])
 
@@ -60,13 +60,13 @@ def test_a_stage_that_inflates_stays_inside_its_budget(tmp_path: Path) -> None:
 
     sizes, waiting = zip(*(task.data for task in result), strict=True)
     assert sizes == (MB,) * 300
-    # What was made and not yet taken: the budget, what each call may have ahead, and one source
-    # whole where only one shared worker is left to hold back. Unbounded it would be nearly all.
+    # Made but not consumed: the budget, what each call may have ahead, and one whole source if
+    # only one shared worker can be paused. Without a limit it would be nearly all of them.
     assert max(waiting) < 200
 
 
-class Dozes(Numbers):
-    """Gives four, after a while each."""
+class SlowGenerator(Numbers):
+    """Makes four outputs, 0.15 s each."""
 
     def process(self, task: Task[Any]) -> Iterator[Task[Any]]:
         for position in range(4):
@@ -74,23 +74,24 @@ class Dozes(Numbers):
             yield Task(position)
 
 
-def test_a_generator_is_at_work_for_all_that_it_gives(tmp_path: Path) -> None:
-    pipeline = Pipeline("p", stages=[Dozes()])
+def test_the_seconds_of_a_generator_cover_all_its_outputs(tmp_path: Path) -> None:
+    pipeline = Pipeline("p", stages=[SlowGenerator()])
 
     pipeline.run(StreamingExecutor(), tasks=[Task(n) for n in range(3)], run_dir=str(tmp_path))
 
-    told = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
-    [summary] = [event for event in told if event["event"] == "workers_summed_up"]
+    events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    [summary] = [event for event in events if event["event"] == "workers_summed_up"]
     assert summary["steps"][0]["seconds_per_task"] == pytest.approx(0.6, abs=0.1)
 
 
-def test_a_run_that_is_closed_does_not_wait_for_a_flow_that_is_held_up(tmp_path: Path) -> None:
+def test_closing_a_run_does_not_wait_for_a_paused_generator(tmp_path: Path) -> None:
     folder = str(tmp_path)
     stages = [Inflates(folder), Slow(folder).with_(num_workers=1)]
     executor = StreamingExecutor(config={"max_queued_bytes": 20 * MB})
     stream = Pipeline("p", stages=stages).stream(executor, tasks=[Task(b"x")] * 4)
     next(stream)
-    time.sleep(0.5)
+    made = tmp_path / "made"
+    assert eventually(lambda: len(made.read_text().splitlines()) >= 20)  # more than the budget
 
     began = time.monotonic()
     stream.close()
@@ -98,15 +99,15 @@ def test_a_run_that_is_closed_does_not_wait_for_a_flow_that_is_held_up(tmp_path:
     assert time.monotonic() - began < 4
 
 
-class Pids(Numbers):
+class Sleeps(Numbers):
     def process(self, task: Task[Any]) -> Task[Any]:
         time.sleep(task.data)
         return task.with_data(os.getpid())
 
 
 @dataclass
-class Leaves(Numbers):
-    """Leaves its process id in a folder, and works for so long."""
+class NotesPid(Numbers):
+    """Notes its process id in a folder, and takes this many seconds."""
 
     folder: str = ""
     seconds: float = 0.0
@@ -120,8 +121,8 @@ class Leaves(Numbers):
 def test_the_death_of_an_idle_worker_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "busy").mkdir()
     (tmp_path / "idle").mkdir()
-    idle = Leaves(str(tmp_path / "idle")).with_(name="idle", num_workers=1)
-    busy = Leaves(str(tmp_path / "busy"), 0.5).with_(name="busy", num_workers=1)
+    idle = NotesPid(str(tmp_path / "idle")).with_(name="idle", num_workers=1)
+    busy = NotesPid(str(tmp_path / "busy"), 0.5).with_(name="busy", num_workers=1)
     pipeline = Pipeline("p", stages=[idle, busy])
 
     with pipeline.stream(StreamingExecutor(), tasks=[Task(n) for n in range(10)]) as stream:
@@ -136,7 +137,7 @@ def test_the_death_of_an_idle_worker_is_noticed(tmp_path: Path) -> None:
 def test_a_recycled_worker_is_counted() -> None:
     tasks = [Task(0.03) for _ in range(150)]
 
-    result = Pipeline("p", stages=[Pids()]).run(
+    result = Pipeline("p", stages=[Sleeps()]).run(
         StreamingExecutor(config={"worker_max_tasks": 30}), tasks=tasks
     )
 
@@ -146,6 +147,8 @@ def test_a_recycled_worker_is_counted() -> None:
 
 @dataclass
 class Exits(Numbers):
+    """Ends its process at task 3."""
+
     how: str = "kill"
 
     def process(self, task: Task[Any]) -> Task[Any]:
@@ -163,7 +166,9 @@ class Exits(Numbers):
         ("kill", 4, "its worker died without a word, as by SIGKILL"),
     ],
 )
-def test_what_may_come_from_outside_weighs_half(how: str, attempts: int, reason: str) -> None:
+def test_a_death_that_may_come_from_outside_counts_half(
+    how: str, attempts: int, reason: str
+) -> None:
     pipeline = Pipeline("p", stages=[Exits(how)], max_failures=None)
 
     result = pipeline.run(StreamingExecutor(), tasks=[Task(n) for n in range(8)])

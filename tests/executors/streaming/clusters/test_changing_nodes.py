@@ -1,4 +1,4 @@
-"""Nodes that come and go at random, for minutes, while small tasks flow between steps."""
+"""Nodes that join and die at random, for minutes, while small tasks pass between stages."""
 
 import random
 import threading
@@ -26,7 +26,7 @@ def parts_of(number: int) -> list[tuple[int, int]]:
 
 
 class Splits(Tasks):
-    """None to four parts of each number, large enough to stay where they were made."""
+    """Splits a number into up to four parts, large enough to stay on their node."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -35,17 +35,19 @@ class Splits(Tasks):
         time.sleep(self.seconds)
         weight = bytes([task.data % 251]) * 150_000
         parts = [task.with_data((*part, weight)) for part in parts_of(task.data)]
-        return parts or Dropped("it has no parts")
+        return parts or Dropped("no parts")
 
 
 class Weighs(Tasks):
-    """The part without its weight, if that is whole; every seventh is left out."""
+    """Checks the data of a part and removes it; drops every seventh part."""
 
     def process(self, task: Task[Any]) -> Any:
         number, part, weight = task.data
         assert weight == bytes([number % 251]) * 150_000
         time.sleep(0.01)
-        return Dropped("a seventh") if (number + part) % 7 == 0 else task.with_data((number, part))
+        return (
+            Dropped("every seventh") if (number + part) % 7 == 0 else task.with_data((number, part))
+        )
 
 
 class Counts(Tasks):
@@ -54,39 +56,39 @@ class Counts(Tasks):
 
 
 @contextmanager
-def weather(field: Grid, chance: random.Random) -> Iterator[list[int]]:
-    """Every now and then a node joins, or one that has joined loses its power."""
+def changing_nodes(field: Grid, chance: random.Random) -> Iterator[list[int]]:
+    """Let nodes join and die at random intervals."""
     added: list[Any] = []
     kills = [0]
-    is_over = threading.Event()
+    has_ended = threading.Event()
 
-    def blow() -> None:
-        while not is_over.wait(EVERY_S * chance.uniform(0.5, 1.5)):
+    def change() -> None:
+        while not has_ended.wait(EVERY_S * chance.uniform(0.5, 1.5)):
             if len(added) < 2 or (len(added) < 4 and chance.random() < 0.4):
                 added.append(field.add(num_cpus=1))
             else:
                 field.kill(added.pop(chance.randrange(len(added))))
                 kills[0] += 1
 
-    thread = threading.Thread(target=blow)
+    thread = threading.Thread(target=change)
     thread.start()
     try:
         yield kills
     finally:
-        is_over.set()
+        has_ended.set()
         thread.join()
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("ends_with_large", [False, True])
-def test_nothing_is_lost_or_doubled(field: Grid, seed: int, ends_with_large: bool) -> None:
-    apart = {"streaming": {"fuse": False}}
+def test_nothing_is_lost_or_duplicated(field: Grid, seed: int, ends_with_large: bool) -> None:
+    unfused = {"streaming": {"fuse": False}}
     stages: list[Any] = [Splits(0.08)]
     if not ends_with_large:
-        stages = [Splits(0.02), Weighs().with_(hints=apart), Counts().with_(hints=apart)]
+        stages = [Splits(0.02), Weighs().with_(hints=unfused), Counts().with_(hints=unfused)]
     pipeline = Pipeline("weather", stages=stages, max_failures=None)
     found: Counter[tuple[int, int]] = Counter()
-    with weather(field, random.Random(seed)) as kills:
+    with changing_nodes(field, random.Random(seed)) as kills:
         stream = pipeline.stream(StreamingExecutor(), tasks=[Task(n) for n in range(SOURCES)])
         for task in stream:
             found[task.data[:2]] += 1
