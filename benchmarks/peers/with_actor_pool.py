@@ -2,8 +2,8 @@
 
 from curator_actor_pool import RayActorPoolExecutor
 from curator_core import Pipeline, ProcessingStage, Resources, Task
-from curator_ray.connecting import connected
-from curator_ray.starting import PrivateCluster
+from curator_ray.cluster.connection import connected
+from curator_ray.cluster.private import PrivateCluster
 from spilling import spilled_bytes
 from telling import Account
 from works import Payload, Step

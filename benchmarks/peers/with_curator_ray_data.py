@@ -3,8 +3,8 @@
 from contextlib import ExitStack
 
 from curator_core import Pipeline, ProcessingStage, Resources, Task
-from curator_ray.connecting import connected
-from curator_ray.starting import PrivateCluster
+from curator_ray.cluster.connection import connected
+from curator_ray.cluster.private import PrivateCluster
 from curator_ray_data import RayDataExecutor
 from curator_ray_data.options import RayDataOptions
 from spilling import spilled_bytes

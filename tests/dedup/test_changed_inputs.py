@@ -174,8 +174,8 @@ def test_the_same_files_may_have_several_outputs(
 @pytest.fixture(scope="module")
 def private_ray() -> Iterator[None]:
     pytest.importorskip("ray")
-    from curator_ray.connecting import connected
-    from curator_ray.starting import PrivateCluster
+    from curator_ray.cluster.connection import connected
+    from curator_ray.cluster.private import PrivateCluster
 
     with connected(private=PrivateCluster(cpus=2, object_store_gb=0.3)):
         yield

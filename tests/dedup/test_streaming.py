@@ -22,8 +22,8 @@ pytest.importorskip("curator_streaming")
 
 @pytest.fixture(scope="module")
 def private_ray() -> Iterator[None]:
-    from curator_ray.connecting import connected
-    from curator_ray.starting import PrivateCluster
+    from curator_ray.cluster.connection import connected
+    from curator_ray.cluster.private import PrivateCluster
 
     with connected(private=PrivateCluster(cpus=2, object_store_gb=0.3)):
         yield

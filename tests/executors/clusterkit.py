@@ -80,8 +80,8 @@ class UntilSeen(Where):
 @contextmanager
 def two_cpus() -> Iterator[None]:
     """Ray on this machine alone, of the size that every machine has."""
-    from curator_ray.connecting import connected
-    from curator_ray.starting import PrivateCluster
+    from curator_ray.cluster.connection import connected
+    from curator_ray.cluster.private import PrivateCluster
 
     with connected(private=PrivateCluster(cpus=2, object_store_gb=0.3)):
         yield
@@ -160,11 +160,11 @@ class Grid:
         self._added: list[Any] = []
 
     def add(self, **wanted: Any) -> Any:
-        from curator_ray.settings import undisturbed
-        from curator_ray.trimming import lean_nodes
+        from curator_ray.cluster.minimal import minimal_nodes
+        from curator_ray.cluster.settings import quiet_ray
 
         wanted.setdefault("object_store_memory", STORE_BYTES)
-        with undisturbed(), lean_nodes():
+        with quiet_ray(), minimal_nodes():
             self._added.append(self.cluster.add_node(**wanted))
         return self._added[-1]
 
@@ -199,11 +199,11 @@ class Grid:
 @contextmanager
 def grid(folder: str, *nodes: dict[str, Any]) -> Iterator[Grid]:
     import ray
-    from curator_ray.settings import environment, undisturbed
-    from curator_ray.trimming import lean_nodes
+    from curator_ray.cluster.minimal import minimal_nodes
+    from curator_ray.cluster.settings import environment, quiet_ray
     from ray.cluster_utils import Cluster
 
-    with environment({"RAY_TMPDIR": folder}), undisturbed(), lean_nodes():
+    with environment({"RAY_TMPDIR": folder}), quiet_ray(), minimal_nodes():
         cluster = Cluster(
             initialize_head=True,
             head_node_args={
@@ -221,7 +221,7 @@ def grid(folder: str, *nodes: dict[str, Any]) -> Iterator[Grid]:
     try:
         yield made
     finally:
-        with undisturbed():
+        with quiet_ray():
             ray.shutdown()
             cluster.shutdown()
 

@@ -9,9 +9,10 @@ import pytest
 from curator_actor_pool.executor import RayActorPoolExecutor
 from curator_core import LocalExecutor, Resources
 from curator_core.errors import ResourceError
-from curator_ray import connecting, surveying
+from curator_ray.cluster import connection as connection_module
+from curator_ray.cluster import survey as survey_module
+from curator_ray.cluster.nodes import ClusterFacts, NodeFacts
 from curator_ray.errors import ClusterError
-from curator_ray.facts import ClusterFacts, NodeFacts
 from curator_ray_data.executor import RayDataExecutor
 from curator_streaming.executor import StreamingExecutor
 from linekit import Same, line, parts, write_texts
@@ -49,14 +50,14 @@ def test_what_there_is_stays_where_no_cluster_answers(
 class Small:
     """What is known of a cluster with next to nothing."""
 
-    def __init__(self, connection: connecting.Connection) -> None:
+    def __init__(self, connection: connection_module.Connection) -> None:
         self.facts = ClusterFacts((NodeFacts("n", cpus=1.0),))
-        self.is_far = False
+        self.spans_machines = False
 
 
 @contextmanager
-def somewhere(*_: Any, **__: Any) -> Iterator[connecting.Connection]:
-    yield connecting.Connection("joined", "somewhere:6379")
+def somewhere(*_: Any, **__: Any) -> Iterator[connection_module.Connection]:
+    yield connection_module.Connection("joined", "somewhere:6379")
 
 
 @pytest.mark.parametrize("executor", [StreamingExecutor, RayActorPoolExecutor, RayDataExecutor])
@@ -65,8 +66,8 @@ def test_what_there_is_stays_where_the_cluster_is_too_small(
 ) -> None:
     line(folder, Same()).run(LocalExecutor(workers=0))
     before = parts(folder)
-    monkeypatch.setattr(connecting, "connected", somewhere)
-    monkeypatch.setattr(surveying, "Survey", Small)
+    monkeypatch.setattr(connection_module, "connected", somewhere)
+    monkeypatch.setattr(survey_module, "Survey", Small)
     greedy = Same().with_(resources=Resources(cpus=64))
     with pytest.raises(ResourceError, match="asks for 64 CPU on one node, but the nodes have at m"):
         line(folder, greedy).run(executor(), resume=False)
@@ -77,7 +78,7 @@ def test_what_there_is_stays_where_the_cluster_is_too_small(
 def test_no_cluster_is_started_for_a_finished_run(
     executor: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connecting, "connected", no_cluster)
+    monkeypatch.setattr(connection_module, "connected", no_cluster)
     with pytest.raises(ClusterWantedError):
         line(folder).run(executor())
     assert line(folder).run(LocalExecutor(workers=0)).sources_done == 1

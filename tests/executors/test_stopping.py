@@ -22,15 +22,15 @@ from curator_streaming import StreamingExecutor
 
 PATIENCE = {
     StreamingExecutor: {
-        "curator_streaming.engine.driver": ["HURRIED_S", "LAST_TEARDOWN_TIMEOUT_S"],
-        "curator_streaming.engine.workers": ["HURRIED_S", "TEARDOWN_TIMEOUT_S"],
+        "curator_streaming.engine.driver": ["FORCED_STOP_S", "LAST_TEARDOWN_TIMEOUT_S"],
+        "curator_streaming.engine.workers": ["FORCED_STOP_S", "TEARDOWN_TIMEOUT_S"],
     },
     RayActorPoolExecutor: {
-        "curator_actor_pool.driving": ["HURRIED_S", "LAST_PATIENCE_S"],
+        "curator_actor_pool.driving": ["FORCED_STOP_S", "LAST_PATIENCE_S"],
         "curator_actor_pool.pools": ["_END_PATIENCE_S"],
     },
     RayDataExecutor: {
-        "curator_ray_data.driving": ["HURRIED_S", "_LAST_PATIENCE_S", "_END_PATIENCE_S"],
+        "curator_ray_data.driving": ["FORCED_STOP_S", "_LAST_PATIENCE_S", "_END_PATIENCE_S"],
     },
 }
 """How long workers may take to leave, where nobody has asked for the end and where somebody has."""
@@ -75,7 +75,7 @@ def test_work_that_does_not_end_is_broken_off(
     monkeypatch.setattr(stop_request, "DRAIN_AFTER_SIGTERM_S", 0.1)
     for module, names in PATIENCE[executor].items():
         for name in names:
-            monkeypatch.setattr(f"{module}.{name}", 0.1 if name == "HURRIED_S" else 600.0)
+            monkeypatch.setattr(f"{module}.{name}", 0.1 if name == "FORCED_STOP_S" else 600.0)
     begun = tmp_path / "begun"
 
     def ask() -> None:

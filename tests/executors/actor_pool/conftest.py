@@ -14,8 +14,8 @@ if find_spec("curator_actor_pool") is None:
 
 @contextmanager
 def small() -> Iterator[None]:
-    from curator_ray.connecting import connected
-    from curator_ray.starting import PrivateCluster
+    from curator_ray.cluster.connection import connected
+    from curator_ray.cluster.private import PrivateCluster
 
     with connected(private=PrivateCluster(cpus=2, object_store_gb=0.3)):
         yield

@@ -6,8 +6,8 @@ from curator_core.model.policies import ErrorPolicy
 from curator_core.model.resources import Resources
 from curator_core.plan.plan import PlannedStage
 from curator_core.testing.contract.stages import Adds
+from curator_ray.cluster.nodes import NodeFacts
 from curator_ray.errors import ClusterError
-from curator_ray.facts import NodeFacts
 
 
 def node(name: str, cpus: float = 4, gpus: float = 0, **more: float) -> NodeFacts:

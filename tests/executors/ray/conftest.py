@@ -36,13 +36,13 @@ def short_folder() -> Iterator[str]:
 def two_nodes() -> Iterator[Any]:
     """A head with 2 CPUs and 2 GPUs of 40 GB, and a node with 1 CPU and a custom resource."""
     import ray
-    from curator_ray.facts import GPU_MEMORY_LABEL
-    from curator_ray.settings import environment, undisturbed
-    from curator_ray.trimming import lean_nodes
+    from curator_ray.cluster.minimal import minimal_nodes
+    from curator_ray.cluster.nodes import GPU_MEMORY_LABEL
+    from curator_ray.cluster.settings import environment, quiet_ray
     from ray.cluster_utils import Cluster
 
     with short_path() as folder:
-        with environment({"RAY_TMPDIR": folder}), undisturbed(), lean_nodes():
+        with environment({"RAY_TMPDIR": folder}), quiet_ray(), minimal_nodes():
             cluster = Cluster(
                 initialize_head=True,
                 head_node_args={
@@ -63,7 +63,7 @@ def two_nodes() -> Iterator[Any]:
             cluster.add_node(num_cpus=1, resources={"disk": 2}, object_store_memory=200_000_000)
             ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
         yield cluster
-        with undisturbed():
+        with quiet_ray():
             ray.shutdown()
             cluster.shutdown()
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from curator_ray.processes import ProcessIdentity
+from curator_ray.worker.status_files import ProcessIdentity
 from curator_ray_data.casualties import find_dead, find_working, kill_workers
 
 TELLS = """
 import json, sys, time
 from dataclasses import asdict
-from curator_ray.processes import ProcessIdentity
+from curator_ray.worker.status_files import ProcessIdentity
 print(json.dumps(asdict(ProcessIdentity.own())), flush=True)
 sys.stdin.read()
 """
@@ -59,7 +59,7 @@ def test_the_dead_are_told_once(other: "subprocess.Popen[str]", tmp_path: Path) 
     post(tmp_path, "actor-1", process)
     other.kill()
     other.wait()
-    (tmp_path / "node" / "actor-1.board").write_bytes(bytes(1 << 16))
+    (tmp_path / "node" / "actor-1.status").write_bytes(bytes(1 << 16))
     (tmp_path / "node" / "actor-1.trace").write_text("left with os._exit(3)\n")
     [(worker_id, words)] = find_dead(str(tmp_path))
     assert (worker_id, words.trace) == ("actor-1", "left with os._exit(3)\n")

@@ -8,7 +8,7 @@ from curator_core import DocumentBatch, Task
 
 pytest.importorskip("ray.data")
 
-from curator_ray.answers import Answer
+from curator_ray.worker.messages import CallResult
 from curator_ray_data.rows import Told, row_of, rows_of_tasks, tasks_in, told_in, told_rows
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,7 +56,7 @@ def test_arrays_may_be_written_into() -> None:
 
 
 def test_what_is_told_stands_beside_the_tasks() -> None:
-    told = Told("w", (("a", 1),), Answer())
+    told = Told("w", (("a", 1),), CallResult())
     rows = pa.concat_tables([rows_of_tasks([Task(1), Task(2)]), row_of(told), rows_of_tasks([])])
 
     assert [task.data for task in tasks_in(rows)] == [1, 2]

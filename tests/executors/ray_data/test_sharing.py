@@ -7,7 +7,7 @@ import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, Task
 from curator_core.plan.plan import Plan
 from curator_core.testing.contract.stages import Adds, Lives
-from curator_ray.facts import ClusterFacts, NodeFacts
+from curator_ray.cluster.nodes import ClusterFacts, NodeFacts
 from curator_ray_data.operators import operators_of
 from curator_ray_data.sharing import Share, idle_cpus, refused, shares
 

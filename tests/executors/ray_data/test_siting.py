@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 from curator_core import Pipeline, Resources, Task
 from curator_core.testing.contract.stages import Adds, Lives
-from curator_ray.facts import Changes, ClusterFacts, NodeFacts
+from curator_ray.cluster.nodes import ClusterFacts, NodeChanges, NodeFacts
 from curator_ray_data.operators import operators_of
 from curator_ray_data.sharing import shares
 from curator_ray_data.siting import Lookout, Site
@@ -24,9 +24,9 @@ class Surveyed:
         self.facts = ClusterFacts(nodes)
         self.looks = 0
 
-    def changes(self) -> Changes:
+    def changes(self) -> NodeChanges:
         self.looks += 1
-        return Changes(left=(NodeFacts("gone"),))
+        return NodeChanges(left=(NodeFacts("gone"),))
 
 
 class Told:
@@ -90,6 +90,6 @@ def test_what_no_node_can_hold_any_more_is_told(caplog: pytest.LogCaptureFixture
 
 def test_a_cluster_of_its_own_is_not_looked_at() -> None:
     surveyed = Surveyed(PLAIN)
-    surveyed.is_alone = True
+    surveyed.is_exclusive = True
     assert not Lookout(cast(Any, Told(Adds(1))), cast(Any, surveyed)).look()
     assert surveyed.looks == 0

@@ -12,13 +12,13 @@ from curator_core.testing.contract.stages import Adds
 
 pytest.importorskip("ray.data")
 
-from curator_ray.travelling import Baggage
+from curator_ray.transfer.modules import PlanPacker
 from curator_ray_data.options import RayDataOptions
 from curator_ray_data.sources import Sources, cut
 
 
 def blocks(tasks: list[Any], *, singly: bool = False, **options: Any) -> list[int]:
-    cut_up = cut(tasks, RayDataOptions(**options), Baggage(far=False), singly=singly)
+    cut_up = cut(tasks, RayDataOptions(**options), PlanPacker(send_modules=False), singly=singly)
     return [block.num_rows for block in cut_up]
 
 

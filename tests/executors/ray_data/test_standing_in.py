@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from curator_core import Pipeline, ProcessingStage, Task
-from curator_ray.connecting import Connection
-from curator_ray.facts import ClusterFacts, NodeFacts
+from curator_ray.cluster.connection import Connection
+from curator_ray.cluster.nodes import ClusterFacts, NodeFacts
 from curator_ray_data import insides, standing_in
 from curator_ray_data.executor import RayDataExecutor
 from curator_ray_data.standing_in import in_this_process

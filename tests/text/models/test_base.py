@@ -135,8 +135,8 @@ def test_local_run(tiny: Tiny, tmp_path: Path, workers: int) -> None:
 
 @pytest.mark.skipif(find_spec("curator_streaming") is None, reason="needs the streaming executor")
 def test_cluster_gpu_that_torch_cannot_use_is_an_error(tiny: Tiny, tmp_path: Path) -> None:
-    from curator_ray.connecting import connected
-    from curator_ray.starting import PrivateCluster
+    from curator_ray.cluster.connection import connected
+    from curator_ray.cluster.private import PrivateCluster
     from curator_streaming.executor import StreamingExecutor
 
     texts = raw(tmp_path / "raw")

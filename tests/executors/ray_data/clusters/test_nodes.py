@@ -23,7 +23,7 @@ pytest.importorskip("ray.data")
 @contextmanager
 def three_nodes() -> Iterator[Any]:
     """Two nodes with a CPU each, and one with a CPU and two GPUs of 40 GB."""
-    from curator_ray.facts import GPU_MEMORY_LABEL
+    from curator_ray.cluster.nodes import GPU_MEMORY_LABEL
 
     gpus = {"num_cpus": 1, "num_gpus": 2, "labels": {GPU_MEMORY_LABEL: "40"}}
     with (

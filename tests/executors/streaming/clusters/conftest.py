@@ -18,7 +18,7 @@ def three_nodes() -> Iterator[Any]:
     Ray's sockets are in the folder, and their paths must be short.
     """
     from clusterkit import grid
-    from curator_ray.facts import GPU_MEMORY_LABEL
+    from curator_ray.cluster.nodes import GPU_MEMORY_LABEL
 
     with (
         tempfile.TemporaryDirectory(prefix="cs-", ignore_cleanup_errors=True) as folder,

@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 from curator_core import Pipeline, ProcessingStage, Task
 from curator_core.testing.contract.stages import Rests, Writes
-from curator_ray.connecting import connected
-from curator_ray.starting import PrivateCluster
+from curator_ray.cluster.connection import connected
+from curator_ray.cluster.private import PrivateCluster
 from curator_streaming.executor import StreamingExecutor
 
 MB = 1_000_000

@@ -12,7 +12,7 @@ from typing import Any
 
 import ray
 from curator_core import Pipeline, ProcessingStage, Task
-from curator_ray.trimming import lean_nodes
+from curator_ray.cluster.minimal import minimal_nodes
 from curator_streaming.executor import StreamingExecutor
 
 logging.basicConfig(level=logging.WARNING, format="%(message)s")
@@ -49,7 +49,7 @@ def until_free(cpus):
     return free()
 
 
-with lean_nodes():
+with minimal_nodes():
     ray.init(
         num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100_000_000
     )

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from curator_core import AnyTask, PlannedStage
 from curator_core.model.reports import Keys
-from curator_ray.hosts import Hosts
-from curator_ray.interrupting import HURRIED_S
-from curator_ray.logs import Relay
-from curator_ray.repeating import Repeats
-from curator_ray.surveying import Survey
-from curator_ray.suspicions import Suspicions
+from curator_ray.cluster.survey import Survey
+from curator_ray.executor import FORCED_STOP_S
+from curator_ray.recovery import CrashHistory, SourceReruns
+from curator_ray.worker.handle import WorkerLauncher
+from curator_ray.worker.output import LogRelay
 
 from curator_actor_pool.chunking import Chunks
 from curator_actor_pool.lots import Lot
@@ -44,15 +43,15 @@ class Driver:
     """One run on one cluster. It works while its outputs are asked for."""
 
     def __init__(
-        self, run: "RemoteRun", options: ActorPoolOptions, survey: Survey, hosts: Hosts
+        self, run: "RemoteRun", options: ActorPoolOptions, survey: Survey, hosts: WorkerLauncher
     ) -> None:
         self._run = run
         self._stages = run.worker_stages
         self._pools = Pools(hosts)
-        self._repeats = Repeats(run)
-        known = Suspicions(run)
+        self._repeats = SourceReruns(run)
+        known = CrashHistory(run)
         self._tending = Tending(run, options, survey, self._pools)
-        self._relay = Relay(run.add_worker_output)
+        self._relay = LogRelay(run.add_worker_output)
         self._crew = Crew(
             self._pools,
             Setbacks(run, self._pools, known, self._repeats),
@@ -64,7 +63,7 @@ class Driver:
         store_bytes = sum(node.object_store_gb * 1e9 for node in survey.facts.nodes)
         room = options.round_bytes(store_bytes)
         self._rounds = Rounds(room, options.round_minutes * 60, is_batch=options.is_batch)
-        self._sources = Sources(run, hosts.baggage, known, self._repeats)
+        self._sources = Sources(run, hosts.packer, known, self._repeats)
         self._chunks = {
             p.index: Chunks(p.batch_size if p.stage.works_on_batches else 1) for p in self._stages
         }
@@ -85,13 +84,13 @@ class Driver:
             try:
                 patience = None if is_through else self._last_patience_s
                 for worker, answer in self._pools.end_all(patience):
-                    self._relay.pass_on(worker, answer.lines, answer.output)
+                    self._relay.forward(worker, answer.lines, answer.output)
             finally:
                 self._tending.close()
 
     @property
     def _last_patience_s(self) -> float:
-        return HURRIED_S if self._run.stopping.is_requested else LAST_PATIENCE_S
+        return FORCED_STOP_S if self._run.stopping.is_requested else LAST_PATIENCE_S
 
     def _round(self, lots: list[Lot]) -> Iterator[AnyTask]:
         began, sources = time.monotonic(), sum(map(len, lots))
@@ -158,7 +157,7 @@ class Driver:
 
     def _report(self, call: Finished) -> Iterator[AnyTask]:
         yield from self._run.apply_report(call.report, [cast(AnyTask, _About(call.keys))])
-        self._repeats.run_mixed_again()
+        self._repeats.rerun_mixed()
         yield from self._crew.setbacks.shown()
 
     def _after(self, planned: PlannedStage) -> None:

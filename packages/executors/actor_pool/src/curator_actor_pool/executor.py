@@ -4,15 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from curator_core import AnyTask, Plan
-from curator_ray.executors import RayExecutor, given
+from curator_ray.executor import RayExecutor
+from curator_ray.options import resolve_options
 
 from curator_actor_pool.options import ActorPoolOptions
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun
-    from curator_ray.connecting import Connection
-    from curator_ray.facts import ClusterFacts
-    from curator_ray.surveying import Survey
+    from curator_ray.cluster.connection import Connection
+    from curator_ray.cluster.nodes import ClusterFacts
+    from curator_ray.cluster.survey import Survey
 
 
 class RayActorPoolExecutor(RayExecutor[ActorPoolOptions]):
@@ -24,16 +25,15 @@ class RayActorPoolExecutor(RayExecutor[ActorPoolOptions]):
     """
 
     title: ClassVar[str] = "actor pool"
-    soon: ClassVar[tuple[str, ...]] = ("curator_actor_pool.driving",)
 
     def __init__(
         self,
         options: ActorPoolOptions | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> None:
-        self.options = given(options, config, ActorPoolOptions, self.title)
+        self.options = resolve_options(options, config, ActorPoolOptions, self.title)
 
-    def wrong_hints(self, plan: Plan) -> Iterable[str]:
+    def hint_problems(self, plan: Plan) -> Iterable[str]:
         return [
             f"stage {planned.index + 1} {planned.name!r}: no actor_pool hint {name!r}; there are "
             "none, so leave it out"
@@ -49,11 +49,15 @@ class RayActorPoolExecutor(RayExecutor[ActorPoolOptions]):
     def outputs(
         self, plan: Plan, run: "RemoteRun", connection: "Connection", survey: "Survey"
     ) -> Iterator[AnyTask]:
-        from curator_ray.hosts import Hosts  # not to be imported where Ray is refused
+        from curator_ray.worker.handle import (
+            WorkerLauncher,  # not to be imported where Ray is refused
+        )
 
         from curator_actor_pool.driving import Driver
 
-        hosts = Hosts(plan, run.token, folder=connection.folder, far=survey.is_far)
+        hosts = WorkerLauncher(
+            plan, run.token, folder=connection.folder, send_modules=survey.spans_machines
+        )
         try:
             yield from Driver(run, self.options, survey, hosts).outputs()
         finally:

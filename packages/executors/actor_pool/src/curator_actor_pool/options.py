@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curator_core.errors import PipelineError
-from curator_ray.configs import from_config, wrong_choice, wrong_numbers
+from curator_ray.options import choice_problems, number_problems, options_from_config
 
 ROUNDS = "rounds"
 BATCH = "batch"
@@ -63,8 +63,8 @@ class ActorPoolOptions:
             raise PipelineError(problems)
 
     def _problems(self) -> Iterator[str]:
-        yield from wrong_choice("execution_mode", self.execution_mode, _MODES)
-        wrong = list(wrong_numbers(self, (*_ABOVE_ZERO, *_ZERO_OR_MORE), ("slots_per_actor",)))
+        yield from choice_problems("execution_mode", self.execution_mode, _MODES)
+        wrong = list(number_problems(self, (*_ABOVE_ZERO, *_ZERO_OR_MORE), ("slots_per_actor",)))
         yield from wrong
         if wrong:
             return
@@ -77,7 +77,7 @@ class ActorPoolOptions:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "ActorPoolOptions":
-        return from_config(cls, config, "actor pool")
+        return options_from_config(cls, config, "actor pool")
 
     @property
     def is_batch(self) -> bool:

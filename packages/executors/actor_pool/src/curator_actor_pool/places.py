@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from curator_core import Plan, PlannedStage, Resources
-from curator_ray.demands import gpus_on, room_on, unmet_demands
+from curator_ray.cluster.nodes import ClusterFacts, NodeFacts
 from curator_ray.errors import ClusterError
-from curator_ray.facts import ClusterFacts, NodeFacts
+from curator_ray.resources import gpus_on, max_workers_on, unmet_demands
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def room_left(planned: PlannedStage, node: NodeFacts, others: Iterable[Resources
     wanted = planned.resources
     if planned.num_workers:  # a number that was given on purpose is not limited by CPUs
         wanted = replace(wanted, cpus=0.0)
-    room = room_on(wanted, rest)
+    room = max_workers_on(wanted, rest)
     if room is None:
         return planned.num_workers or max(1, int(node.cpus))
     return max(0, room)

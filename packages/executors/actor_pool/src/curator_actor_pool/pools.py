@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from curator_core import PlannedStage
 from curator_core.model.crash_attribution import Blame
-from curator_ray.answers import Answer
-from curator_ray.facts import NodeFacts
-from curator_ray.hosts import Host, Hosts
-from curator_ray.inboxes import Inbox
-from curator_ray.placing import may_hold
+from curator_ray.cluster.nodes import NodeFacts
+from curator_ray.inbox import Inbox
+from curator_ray.resources import eligible_nodes
+from curator_ray.worker.handle import WorkerHandle, WorkerLauncher
+from curator_ray.worker.messages import CallResult
 
 from curator_actor_pool.lots import Lot, Stored
 from curator_actor_pool.places import Kind, room_left, spread
@@ -56,7 +56,7 @@ class Member:
     """One actor."""
 
     number: int
-    host: Host
+    host: WorkerHandle
     node: str
     kind: Kind
     calls: dict[int, Call] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Member:
 class Pools:
     """All actors that there are, of whichever stage."""
 
-    def __init__(self, hosts: Hosts) -> None:
+    def __init__(self, hosts: WorkerLauncher) -> None:
         self.members: dict[int, Member] = {}
         self.inbox: Inbox[Subject] = Inbox()
         self.nodes: dict[str, NodeFacts] = {}
@@ -128,7 +128,7 @@ class Pools:
         if missing <= 0:
             return
         nodes = list(self.nodes.values())
-        fit = may_hold(planned.resources, nodes, self.with_gpus, self._expected)
+        fit = eligible_nodes(planned.resources, nodes, self.with_gpus, self._expected)
         names = [name for name in fit if name not in set(shunned)] or fit
         present = Counter(member.node for member in mine)
         if sum(self._room(planned, name, present) for name in names) < missing:
@@ -163,7 +163,7 @@ class Pools:
         )
         member = Member(self._numbers, host, node.node_id, self._kind(planned))
         self.members[member.number] = member
-        self.inbox.expect(host.greeting, Subject("hello", member.number))
+        self.inbox.expect(host.ready, Subject("hello", member.number))
 
     def greeted(self, member: Member, planned: PlannedStage) -> None:
         member.is_up = True
@@ -175,7 +175,7 @@ class Pools:
         index = planned.index
         if member.is_up and index not in member.ready and member.preparing is None:
             member.preparing = index
-            ref = member.host.prepare((index, index))
+            ref = member.host.set_up((index, index))
             self.inbox.expect(ref, Subject("prepare", member.number))
 
     # Calls
@@ -191,10 +191,10 @@ class Pools:
         refs = [lot.parcel.ref for lot in lots]
         subject = Subject("call", member.number, call.number)
         if planned.fans_out:
-            self.inbox.expect_flow(member.host.flow(step, blame, spans, refs), subject)
+            self.inbox.expect_stream(member.host.stream(step, blame, spans, refs), subject)
         else:
             begun = member.host.run(step, blame, spans, refs)
-            self.inbox.expect(begun.answer, subject, begun.parcel)
+            self.inbox.expect(begun.result, subject, begun.outputs)
 
     # Ending
 
@@ -205,7 +205,7 @@ class Pools:
                 self.let_end(member)
             elif planned.index in member.ready:
                 member.ready.discard(planned.index)
-                ref = member.host.drop(planned.index)
+                ref = member.host.tear_down(planned.index)
                 self.inbox.expect(ref, Subject("drop", member.number))
 
     def let_end(self, member: Member) -> None:
@@ -246,7 +246,7 @@ class Pools:
                 member.number, now - member.began, member.node[:8],
             )  # fmt: skip
 
-    def end_all(self, last_patience_s: float | None = None) -> list[tuple[str, Answer]]:
+    def end_all(self, last_patience_s: float | None = None) -> list[tuple[str, CallResult]]:
         """Tear all of them down, and leave nobody behind; what they had still to say.
 
         With `last_patience_s` what they are at is broken off.
@@ -260,7 +260,7 @@ class Pools:
         try:
             for member in self.members.values():
                 if breaks_off and member.calls:
-                    member.host.break_off()
+                    member.host.abort()
                 if member.is_up:
                     ends[member.host.end()] = str(member.number)
             if ends:
@@ -272,11 +272,11 @@ class Pools:
             self.members.clear()
 
 
-def _said(ref: Any) -> Answer | None:
+def _said(ref: Any) -> CallResult | None:
     import ray
 
     try:
-        told: Answer = ray.get(ref, timeout=0)
+        told: CallResult = ray.get(ref, timeout=0)
     except ray.exceptions.RayError:  # it died on the way, or takes too long
         return None
     return told

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from curator_core.model.snapshot import ExecutorState, Queue
-from curator_ray.storing import StoreGauge
+from curator_ray.cluster.object_store import StoreMonitor
 
 from curator_actor_pool.pools import Member, Pools
 
@@ -15,7 +15,7 @@ class Scene:
         self.stage_index = -1
         self.waiting = Queue()
         self._pools = pools
-        self._store = StoreGauge()
+        self._store = StoreMonitor()
 
     def __call__(self) -> ExecutorState:
         members = list(self._pools.members.values())

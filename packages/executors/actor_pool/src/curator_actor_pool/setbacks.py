@@ -7,9 +7,8 @@ from curator_core import AnyTask, PlannedStage
 from curator_core.errors import CuratorError, StageError
 from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.model.reports import Keys
-from curator_ray.deaths import Death
-from curator_ray.repeating import Repeats
-from curator_ray.suspicions import Suspicions
+from curator_ray.recovery import CrashHistory, SourceReruns
+from curator_ray.worker.deaths import WorkerDeath
 
 from curator_actor_pool.lots import Line, Lot, keys_of
 from curator_actor_pool.pools import Call, Member, Pools
@@ -24,7 +23,9 @@ _ATTEMPTS_WHERE_SOME_CAME_UP = 15
 class Setbacks:
     """Keeps the account of deaths for the whole run; nothing of what was at work is lost."""
 
-    def __init__(self, run: "RemoteRun", pools: Pools, known: Suspicions, repeats: Repeats) -> None:
+    def __init__(
+        self, run: "RemoteRun", pools: Pools, known: CrashHistory, repeats: SourceReruns
+    ) -> None:
         self.shunned: dict[int, set[str]] = {}
         """The nodes on which a stage did not come up."""
 
@@ -74,16 +75,16 @@ class Setbacks:
 
     # Deaths
 
-    def died(self, member: Member, death: Death, planned: PlannedStage, line: Line) -> None:
+    def died(self, member: Member, death: WorkerDeath, planned: PlannedStage, line: Line) -> None:
         """Put back what it had; what it was at is tried alone from now on."""
         was_ready = planned.index in member.ready
         calls = list(member.calls.values())
-        at = death.note.stage_index if death.note else None
+        at = death.status.stage_index if death.status else None
         self._run.add_worker_output(str(member.number), death.output)
-        self._run.record_worker_loss(str(member.number), death.told, at)
+        self._run.record_worker_loss(str(member.number), death.message, at)
         self._pools.remove(member)
         is_innocent = "node that is gone" in death.reason
-        note = death.note
+        note = death.status
         is_at_setup = note is not None and note.complete and not note.task_ids
         culprit = None if is_innocent or is_at_setup else _culprit(calls, death)
         for call in reversed(calls):
@@ -92,16 +93,16 @@ class Setbacks:
             doing = f" while stage {planned.name!r} was being set up" if is_at_setup else ""
             is_killed = death.weight < 1 and not is_at_setup
             self.could_not_set_up(
-                member, planned, f"a worker {death.told}{doing}", is_killed=is_killed
+                member, planned, f"a worker {death.message}{doing}", is_killed=is_killed
             )
 
-    def _blamed(self, call: Call, death: Death, planned: PlannedStage) -> list[Lot]:
+    def _blamed(self, call: Call, death: WorkerDeath, planned: PlannedStage) -> list[Lot]:
         """What the call was about, with those under suspicion each alone."""
-        reason = f"its worker {death.told}"
+        reason = f"its worker {death.message}"
         noted: set[str] = set()
-        if death.note is not None:
-            self._known.record_crash(death.note, reason, death.weight)
-            noted = set(death.note.task_ids)
+        if death.status is not None:
+            self._known.record_crash(death.status, reason, death.weight)
+            noted = set(death.status.task_ids)
         blamed: list[Lot] = []
         for lot in call.lots:
             for one in lot.one_by_one():
@@ -118,20 +119,20 @@ class Setbacks:
         deaths = lot.deaths + weight
         is_condemned = deaths >= ATTEMPTS_BEFORE_QUARANTINE
         if is_condemned:
-            self._known.condemn(planned.index, lot.ids[0], reason)
+            self._known.quarantine(planned.index, lot.ids[0], reason)
         return Lot(lot.parcel, lot.start, lot.stop, True, deaths, is_condemned)
 
     def _give_up(self, lot: Lot, reason: str, planned: PlannedStage) -> None:
-        self._shown += self._repeats.give_up(keys_of([lot]), reason, planned)
+        self._shown += self._repeats.fail_sources(keys_of([lot]), reason, planned)
 
     def lost(self, keys: Keys, error: Exception) -> None:
         """Data is gone with its node: those sources begin anew."""
-        self._repeats.run_again(keys, f"its data was lost ({type(error).__name__})")
+        self._repeats.rerun(keys, f"its data was lost ({type(error).__name__})")
 
 
-def _culprit(calls: list[Call], death: Death) -> Call | None:
+def _culprit(calls: list[Call], death: WorkerDeath) -> Call | None:
     """The call that it was at: the one that its note is about, or the first it was given."""
-    noted = set(death.note.task_ids) if death.note else set()
+    noted = set(death.status.task_ids) if death.status else set()
     return next(_with(calls, noted), calls[0] if calls else None)
 
 

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from curator_core import AnyTask
-from curator_ray.repeating import Repeats
-from curator_ray.sending import send
-from curator_ray.suspicions import Suspicions
-from curator_ray.travelling import Baggage
+from curator_ray.recovery import CrashHistory, SourceReruns
+from curator_ray.transfer.modules import PlanPacker
+from curator_ray.transfer.packing import put_tasks
 
 from curator_actor_pool.lots import Lot, Stored
 
@@ -22,10 +21,10 @@ class Sources:
     """Lists no further than a round goes."""
 
     def __init__(
-        self, run: "RemoteRun", baggage: Baggage, known: Suspicions, repeats: Repeats
+        self, run: "RemoteRun", packer: PlanPacker, known: CrashHistory, repeats: SourceReruns
     ) -> None:
         self._left = run.sources()
-        self._baggage = baggage
+        self._packer = packer
         self._known = known
         self._repeats = repeats
         self.has_ended = False
@@ -48,13 +47,13 @@ class Sources:
             if task is None:
                 self.has_ended = True
                 return
-            self._known.welcome(task)
+            self._known.add_source(task)
             yield task
 
     def _sent(self, tasks: list[AnyTask]) -> Stored:
         for kind in {type(task) for task in tasks}:
-            self._baggage.pack_kind(kind)
-        ref, size = send(tasks)
+            self._packer.add_task_type(kind)
+        ref, size = put_tasks(tasks)
         return Stored(ref, [t.task_id for t in tasks], [tuple(t.lineage) for t in tasks], size)
 
 

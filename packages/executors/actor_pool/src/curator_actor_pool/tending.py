@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from curator_core import PlannedStage
 from curator_core.errors import ResourceError
 from curator_core.model.snapshot import Queue
-from curator_ray.deaths import Death
-from curator_ray.facts import NodeFacts
-from curator_ray.placing import may_hold
+from curator_ray.cluster.nodes import NodeFacts
+from curator_ray.cluster.survey import Survey
 from curator_ray.reservations import Reservations
-from curator_ray.surveying import Survey
+from curator_ray.resources import eligible_nodes
+from curator_ray.worker.deaths import WorkerDeath
 
 from curator_actor_pool.options import ActorPoolOptions
 from curator_actor_pool.places import kept_free
@@ -48,7 +48,7 @@ class Tending:
         self._pools = pools
         ours = kept_free(survey.facts.nodes, options.reserved_cpus, options.reserved_gpus)
         self._ours = {node.node_id: node for node in ours}
-        self._reservations = Reservations(self._cpus_of, is_alone=survey.is_alone)
+        self._reservations = Reservations(self._cpus_of, is_exclusive=survey.is_exclusive)
         self._next_look = self._next_survey = 0.0
         self._lacks_since: float | None = None
         self._is_told = False
@@ -66,7 +66,7 @@ class Tending:
         """What waits for the stage whose turn it is."""
         self._scene.stage_index, self._scene.waiting = planned.index, waiting
 
-    def look(self, planned: PlannedStage, gone: Callable[[Member, Death], None]) -> None:
+    def look(self, planned: PlannedStage, gone: Callable[[Member, WorkerDeath], None]) -> None:
         """`planned` is at work; `gone` is told of its actors on nodes that have left."""
         for node, cpus in self._reservations.granted():
             ours = self._ours.get(node.node_id, node)
@@ -91,16 +91,16 @@ class Tending:
     def _welcome(self, node: NodeFacts) -> None:
         if node.gpus:
             self._pools.with_gpus.add(node.node_id)
-        self._reservations.want(node)
+        self._reservations.request(node)
 
-    def _survey_nodes(self, gone: Callable[[Member, Death], None]) -> None:
+    def _survey_nodes(self, gone: Callable[[Member, WorkerDeath], None]) -> None:
         changes = self._survey.changes()
         for node in changes.left:
-            self._reservations.gone(node.node_id)
+            self._reservations.release(node.node_id)
             self._pools.nodes.pop(node.node_id, None)
             self._run.events.emit("node_left", node=node.name)
             for member in [m for m in self._pools.members.values() if m.node == node.node_id]:
-                gone(member, Death("was on a node that is gone"))
+                gone(member, WorkerDeath("was on a node that is gone"))
         for node in changes.joined:
             self._run.events.emit("node_joined", node=node.name)
             self._welcome(node)
@@ -109,7 +109,7 @@ class Tending:
         """A stage whose hardware has gone waits, it is said, and not for ever."""
         nodes = [self._ours.get(node.node_id, node) for node in self._survey.facts.nodes]
         wanted = planned.resources
-        if self._pools.of(planned) or may_hold(wanted, nodes, self._pools.with_gpus):
+        if self._pools.of(planned) or eligible_nodes(wanted, nodes, self._pools.with_gpus):
             self._lacks_since, self._is_told = None, False
             return
         self._lacks_since = self._lacks_since or now

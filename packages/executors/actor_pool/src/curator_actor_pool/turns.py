@@ -9,11 +9,11 @@ from curator_core import PlannedStage
 from curator_core.errors import StageError, reason_of
 from curator_core.model.reports import CallReport, Keys
 from curator_core.model.snapshot import Queue
-from curator_ray.answers import Answer
-from curator_ray.deaths import Death, is_death
-from curator_ray.inboxes import Came
-from curator_ray.logs import Relay
-from curator_ray.suspicions import Suspicions
+from curator_ray.inbox import Received
+from curator_ray.recovery import CrashHistory
+from curator_ray.worker.deaths import WorkerDeath, is_worker_death
+from curator_ray.worker.messages import CallResult
+from curator_ray.worker.output import LogRelay
 
 from curator_actor_pool.chunking import Chunks
 from curator_actor_pool.lots import Line, Lot, Stored, keys_of
@@ -43,9 +43,9 @@ class Crew:
 
     pools: Pools
     setbacks: Setbacks
-    known: Suspicions
+    known: CrashHistory
     tending: "Tending"
-    relay: Relay
+    relay: LogRelay
     slots: int
 
 
@@ -67,7 +67,7 @@ class Turn:
         self._chunks = chunks
         self._crew = crew
         self._pools = crew.pools
-        self._kinds: dict[str, Callable[[Member, Came[Subject]], Finished | None]] = {
+        self._kinds: dict[str, Callable[[Member, Received[Subject]], Finished | None]] = {
             "hello": self._greeted,
             "prepare": self._prepared,
             "call": self._called,
@@ -123,29 +123,29 @@ class Turn:
         count = self._chunks.tasks(self._line.tasks, self._line.nbytes, actors)
         keeps_order = self._planned.stage.works_on_batches and self._planned.batch_size > 1
         lots = self._line.take(count, "" if keeps_order else member.node)
-        blame = self._crew.known.for_call(keys_of(lots))
+        blame = self._crew.known.blame_for(keys_of(lots))
         self._pools.dispatch(member, self._planned, lots, blame)
 
     # What actors say
 
-    def _hear(self, came: Came[Subject]) -> Finished | None:
+    def _hear(self, came: Received[Subject]) -> Finished | None:
         member = self._pools.members.get(came.subject.member)
         if member is None:
             return None
-        if isinstance(came.told, Answer):
-            self._crew.relay.pass_on(str(member.number), came.told.lines, came.told.output)
+        if isinstance(came.value, CallResult):
+            self._crew.relay.forward(str(member.number), came.value.lines, came.value.output)
         if came.error is not None:
             self._broken(member, came.subject, came.error)
             return None
         return self._kinds[came.subject.kind](member, came)
 
-    def _greeted(self, member: Member, _: Came[Subject]) -> None:
+    def _greeted(self, member: Member, _: Received[Subject]) -> None:
         self._pools.greeted(member, self._planned)
 
-    def _prepared(self, member: Member, came: Came[Subject]) -> None:
+    def _prepared(self, member: Member, came: Received[Subject]) -> None:
         index, member.preparing = member.preparing, None
         assert index is not None
-        if came.told.error is None:
+        if came.value.error is None:
             member.ready.add(index)
             if index == self._planned.index:
                 self._crew.setbacks.came_up(self._planned)
@@ -154,15 +154,15 @@ class Turn:
             return
         self._pools.let_end(member)
         if index == self._planned.index:
-            error = came.told.error
+            error = came.value.error
             self._crew.setbacks.could_not_set_up(member, self._planned, str(error), error)
 
-    def _called(self, member: Member, came: Came[Subject]) -> Finished | None:
-        answer: Answer = came.told
+    def _called(self, member: Member, came: Received[Subject]) -> Finished | None:
+        answer: CallResult = came.value
         call = member.calls[came.subject.call]
         if answer.error is not None:
             raise answer.error
-        if answer.broken_off:
+        if answer.aborted:
             del member.calls[call.number]
             self._line.put_back(call.lots)
             return None
@@ -170,7 +170,7 @@ class Turn:
         if len(answer):
             call.nbytes += answer.nbytes
             call.given.append(
-                Stored(came.parcel, answer.task_ids, answer.sources, answer.nbytes, member.node)
+                Stored(came.outputs, answer.task_ids, answer.sources, answer.nbytes, member.node)
             )
         if answer.report is None:
             return None
@@ -183,11 +183,11 @@ class Turn:
     def _broken(self, member: Member, subject: Subject, error: Exception) -> None:
         import ray
 
-        if is_death(error):
+        if is_worker_death(error):
             if member.ended_by is not None and not member.calls:
                 self._pools.remove(member)
             else:
-                self._gone(member, member.host.death(error))
+                self._gone(member, member.host.explain_death(error))
         elif subject.kind == "call" and isinstance(error, ray.exceptions.ObjectLostError):
             self._crew.setbacks.lost(keys_of(member.calls.pop(subject.call).lots), error)
         else:
@@ -197,5 +197,5 @@ class Turn:
                 detail=str(error),
             )
 
-    def _gone(self, member: Member, death: Death) -> None:
+    def _gone(self, member: Member, death: WorkerDeath) -> None:
         self._crew.setbacks.died(member, death, self._planned, self._line)

@@ -3,13 +3,13 @@
 from curator_core.plugins.exports import lazy_exports
 
 EXPORTS = {
-    "curator_ray.connecting": (
+    "curator_ray.cluster.connection": (
         "Connection",
         "connected",
     ),
     "curator_ray.errors": ("ClusterError",),
-    "curator_ray.executors": ("RayExecutor",),
-    "curator_ray.starting": ("PrivateCluster",),
+    "curator_ray.executor": ("RayExecutor",),
+    "curator_ray.cluster.private": ("PrivateCluster",),
 }
 
 __all__, __getattr__, __dir__ = lazy_exports(__name__, EXPORTS)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from curator_ray.facts import NodeFacts
+from curator_ray.cluster.nodes import NodeFacts
 
 LOG = logging.getLogger("curator_core")
 
@@ -24,7 +24,7 @@ _SOON_S = 5.0
 
 
 @dataclass(eq=False)
-class _Wish:
+class _Request:
     node: NodeFacts
     cpus: float
     since: float
@@ -36,80 +36,80 @@ class _Wish:
 class Reservations:
     """Nodes are asked for, and granted when Ray has set their CPUs aside for this run."""
 
-    def __init__(self, cpus_of: Callable[[NodeFacts], float], *, is_alone: bool) -> None:
-        """`cpus_of`: how many CPUs of a node are wanted; `is_alone`: nobody else uses the cluster.
+    def __init__(self, cpus_of: Callable[[NodeFacts], float], *, is_exclusive: bool) -> None:
+        """`cpus_of` says how many CPUs of a node to reserve.
 
-        Then nothing needs to be reserved.
+        Give `is_exclusive` if nobody else uses the cluster: then nothing needs to be reserved.
         """
         self._cpus_of = cpus_of
-        self._is_alone = is_alone
-        self._wishes: dict[str, _Wish] = {}
+        self._is_exclusive = is_exclusive
+        self._requests: dict[str, _Request] = {}
         self._held: dict[str, Any] = {}
         self._next_look = 0.0
 
-    def want(self, node: NodeFacts) -> None:
-        self._wishes[node.node_id] = _Wish(node, self._cpus_of(node), time.monotonic())
+    def request(self, node: NodeFacts) -> None:
+        self._requests[node.node_id] = _Request(node, self._cpus_of(node), time.monotonic())
 
     def granted(self) -> list[tuple[NodeFacts, float]]:
         """Nodes that may be used from now on, each told once with the CPUs that are ours there."""
         now = time.monotonic()
-        if not self._wishes or now < self._next_look:
+        if not self._requests or now < self._next_look:
             return []
         self._next_look = now + _LOOK_EVERY_S
-        found = [wish for wish in self._wishes.values() if self._is_granted(wish, now)]
-        for wish in found:
-            del self._wishes[wish.node.node_id]
-            if wish.group is not None:
-                self._held[wish.node.node_id] = wish.group
-        return [(wish.node, wish.cpus) for wish in found]
+        found = [request for request in self._requests.values() if self._is_granted(request, now)]
+        for request in found:
+            del self._requests[request.node.node_id]
+            if request.group is not None:
+                self._held[request.node.node_id] = request.group
+        return [(request.node, request.cpus) for request in found]
 
     def expected(self) -> list[NodeFacts]:
         """Nodes that were asked for just now, and are likely to be granted in a moment."""
         latest = time.monotonic() - _SOON_S
-        return [wish.node for wish in self._wishes.values() if wish.since > latest]
+        return [request.node for request in self._requests.values() if request.since > latest]
 
-    def gone(self, node_id: str) -> None:
-        wish = self._wishes.pop(node_id, None)
-        for group in (self._held.pop(node_id, None), wish.group if wish else None):
+    def release(self, node_id: str) -> None:
+        request = self._requests.pop(node_id, None)
+        for group in (self._held.pop(node_id, None), request.group if request else None):
             if group is not None:
                 _remove(group)
 
     def close(self) -> None:
-        for node_id in [*self._wishes, *self._held]:
-            self.gone(node_id)
+        for node_id in [*self._requests, *self._held]:
+            self.release(node_id)
 
-    def _is_granted(self, wish: _Wish, now: float) -> bool:
-        if self._is_alone or not wish.cpus:
+    def _is_granted(self, request: _Request, now: float) -> bool:
+        if self._is_exclusive or not request.cpus:
             return True
-        if wish.group is not None and _is_there(wish.group):
+        if request.group is not None and _is_there(request.group):
             return True
-        if wish.group is None:
-            self._reserve(wish, now)
-        elif now - wish.asked_at > _PATIENCE_S:
-            _remove(wish.group)
-            wish.group = None
-            free = _free_cpus(wish.node)
-            wish.cpus = min(self._cpus_of(wish.node), max(1.0, float(int(free))))
-            self._reserve(wish, now)
-            self._tell(wish, free, now)
+        if request.group is None:
+            self._reserve(request, now)
+        elif now - request.asked_at > _PATIENCE_S:
+            _remove(request.group)
+            request.group = None
+            free = _free_cpus(request.node)
+            request.cpus = min(self._cpus_of(request.node), max(1.0, float(int(free))))
+            self._reserve(request, now)
+            self._tell(request, free, now)
         return False
 
-    def _reserve(self, wish: _Wish, now: float) -> None:
+    def _reserve(self, request: _Request, now: float) -> None:
         from ray.util.placement_group import placement_group
 
-        wish.asked_at = now
-        wish.group = placement_group(
-            [{"CPU": wish.cpus}],
-            bundle_label_selector=[{_NODE_LABEL: wish.node.node_id}],
+        request.asked_at = now
+        request.group = placement_group(
+            [{"CPU": request.cpus}],
+            bundle_label_selector=[{_NODE_LABEL: request.node.node_id}],
         )
 
-    def _tell(self, wish: _Wish, free: float, now: float) -> None:
-        if wish.is_told or free >= 1 or now - wish.since < _TELL_AFTER_S:
+    def _tell(self, request: _Request, free: float, now: float) -> None:
+        if request.is_told or free >= 1 or now - request.since < _TELL_AFTER_S:
             return
-        wish.is_told = True
+        request.is_told = True
         LOG.warning(
             "other jobs hold the CPUs of node %s (%g of %g are free); waiting for one",
-            wish.node.name, free, wish.node.cpus,
+            request.node.name, free, request.node.cpus,
         )  # fmt: skip
 
 

@@ -14,11 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from curator_core.local.shared_status import StageStatus
-from curator_ray.deaths import Death, death_from
-from curator_ray.errands import everywhere
-from curator_ray.posts import LastWords, Post, read, request_stop
-from curator_ray.processes import ProcessIdentity
-from curator_ray.surveying import Survey
+from curator_ray.cluster.survey import Survey
+from curator_ray.worker.deaths import WorkerDeath, explain_death
+from curator_ray.worker.node_tasks import run_on_nodes
+from curator_ray.worker.status_files import (
+    CrashReport,
+    ProcessIdentity,
+    StatusFiles,
+    read_crash_report,
+    request_stop,
+)
 
 from curator_ray_data.hosting import IN_ACTOR, lower_flag, raise_flag
 
@@ -30,23 +35,23 @@ class Casualty:
     """A worker that is gone without having been asked to go."""
 
     worker_id: str
-    death: Death
+    death: WorkerDeath
 
     @property
     def reason(self) -> str:
-        return self.death.told
+        return self.death.message
 
 
-def find_dead(folder: str) -> list[tuple[str, LastWords]]:
+def find_dead(folder: str) -> list[tuple[str, CrashReport]]:
     """Those that died on this machine since the last time, with their last words."""
     found = []
     for post, process in _posts(folder):
         if process.runs():
             continue
-        words = read(post)
-        for file in (post.board, post.trace, post.facts, post.told):
+        words = read_crash_report(post)
+        for file in (post.status, post.trace, post.process, post.output_mark):
             file.unlink(missing_ok=True)
-        if words is not None and (words.note is not None or words.trace):
+        if words is not None and (words.status is not None or words.trace):
             found.append((post.worker_id, words))
     return found
 
@@ -82,7 +87,7 @@ class Camp:
 
     def spread(self, survey: Survey) -> None:
         """To be called at first, and when nodes have joined."""
-        if survey.is_far:
+        if survey.spans_machines:
             self.far_nodes.update(node.node_id for node in survey.facts.nodes)
 
     def casualties(self, errors: Iterable[BaseException]) -> list[Casualty]:
@@ -90,15 +95,15 @@ class Camp:
         said = _said_of_memory(errors)
         found = [one for told in self._ask(find_dead, self.folder) for one in told]
         return [
-            Casualty(worker_id, death_from(words, said, node_is_alive=True))
+            Casualty(worker_id, explain_death(words, said, node_is_alive=True))
             for worker_id, words in found
         ]
 
     def notes_here(self) -> list[StageStatus | None]:
         """What each worker on this machine is at; None for those that wait."""
         living = [post for post, process in _posts(self.folder) if process.runs()]
-        words = [read(post) for post in living]
-        return [found.note if found else None for found in words]
+        words = [read_crash_report(post) for post in living]
+        return [found.status if found else None for found in words]
 
     def stop(self, flag: str, *, at_once: bool = False) -> None:
         self._ask(_stop, self.folder, flag, at_once)
@@ -122,14 +127,14 @@ class Camp:
     def _ask(self, errand: Any, *given: Any) -> list[Any]:
         if not self.far_nodes:
             return [errand(*given)]
-        return everywhere(self.far_nodes, errand, *given)
+        return run_on_nodes(self.far_nodes, errand, *given)
 
 
 def _stop(folder: str, flag: str, at_once: bool) -> None:
     stop(folder, flag, at_once=at_once)
 
 
-def _posts(folder: str) -> list[tuple[Post, ProcessIdentity]]:
+def _posts(folder: str) -> list[tuple[StatusFiles, ProcessIdentity]]:
     found = []
     for path in Path(folder).glob("*/*.json"):
         try:
@@ -137,16 +142,16 @@ def _posts(folder: str) -> list[tuple[Post, ProcessIdentity]]:
             process = ProcessIdentity(int(facts["pid"]), str(facts["born"]))
         except (OSError, ValueError, KeyError):  # it is being written, or removed
             continue
-        found.append((Post(folder, path.parent.name, path.stem), process))
+        found.append((StatusFiles(folder, path.parent.name, path.stem), process))
     return found
 
 
-def _holds_stages(post: Post) -> bool:
+def _holds_stages(post: StatusFiles) -> bool:
     """Actors keep what they have set up; tasks have something only while they work."""
     if post.worker_id.startswith(IN_ACTOR):
         return True
-    words = read(post)
-    return words is not None and words.note is not None
+    words = read_crash_report(post)
+    return words is not None and words.status is not None
 
 
 def _said_of_memory(errors: Iterable[BaseException]) -> Exception:

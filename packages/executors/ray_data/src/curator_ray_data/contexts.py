@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from curator_core.errors import PipelineError, hint, reason_of
-from curator_ray.ignoring import ignoring_warnings
+from curator_ray.cluster.settings import ignore_warnings
 
 from curator_ray_data.insides import consoles, deaths_untold, is_progress
 from curator_ray_data.options import IN_CONTEXT, RayDataOptions
@@ -28,7 +28,7 @@ def check_context(wanted: Mapping[str, Any]) -> None:
     """Refuse what is no field of Ray Data's context, or is ours to set."""
     from ray.data import DataContext
 
-    with ignoring_warnings():  # it warns of its own defaults
+    with ignore_warnings():  # it warns of its own defaults
         current = DataContext.get_current()
     known = [name for name in vars(current) if not name.startswith("_")]
     problems = [
@@ -53,7 +53,7 @@ def context_for(options: RayDataOptions, idle_cpus: float = 0.0) -> Iterator[Non
     """
     from ray.data import DataContext, ExecutionOptions, ExecutionResources
 
-    with _LOCK, ignoring_warnings():
+    with _LOCK, ignore_warnings():
         current = DataContext.get_current()
         wanted: dict[str, Any] = {n: v for n, v in _OURS.items() if hasattr(current, n)}
         wanted |= {"enable_progress_bars": options.verbose_progress, **options.context}
@@ -119,7 +119,7 @@ def quietly(*, shows_progress: bool) -> Iterator[Overheard]:
         console.addFilter(lets_pass)
     logger.addHandler(overheard)
     try:
-        with ignoring_warnings(r"ray\.data"), deaths_untold():
+        with ignore_warnings(r"ray\.data"), deaths_untold():
             yield overheard
     finally:
         logger.removeHandler(overheard)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 from curator_core import AnyTask
 from curator_core.model.reports import CallReport, Keys
-from curator_ray.interrupting import HURRIED_S
-from curator_ray.logs import Relay
-from curator_ray.repeating import Repeats
-from curator_ray.suspicions import Suspicions
+from curator_ray.executor import FORCED_STOP_S
+from curator_ray.recovery import CrashHistory, SourceReruns
+from curator_ray.worker.output import LogRelay
 
 from curator_ray_data.contexts import Overheard, context_for, quietly
 from curator_ray_data.hosting import BREAK, DRAIN, Ticket, end_host
@@ -62,10 +61,10 @@ class Driver:
         self._sources = sources
         sources.most_bytes = max(sources.most_bytes, place.store_bytes * _SHARE_OF_STORE)
         run.executor_state = Scene(place.camp)
-        self._known = Suspicions(run)
-        self._repeats = Repeats(run)
+        self._known = CrashHistory(run)
+        self._repeats = SourceReruns(run)
         self._losses = Losses(run, self._known, self._repeats)
-        self._relay = Relay(run.add_worker_output)
+        self._relay = LogRelay(run.add_worker_output)
         self._operators = operators_of(run.worker_stages)
         self._roll = Roll(run.token)
         self._parts: list[Part] = []
@@ -80,7 +79,7 @@ class Driver:
             if not sources:
                 return
             for source in sources:
-                self._known.welcome(source)
+                self._known.add_source(source)
             with quietly(shows_progress=self._options.verbose_progress) as overheard:
                 yield from self._outputs_of_job(sources, overheard, singly=bool(again))
             yield from self._settle(sources)
@@ -109,7 +108,7 @@ class Driver:
         place = self._place
         if self._broke_off:
             place.camp.go_on(BREAK)
-        blame = self._known.for_call(tuple(key for one in sources for key in one.lineage))
+        blame = self._known.blame_for(tuple(key for one in sources for key in one.lineage))
         parts = self._parts = []
         most_cpus = self._options.resource_limits.get("cpu", inf)
         shared = shares(self._operators, place.survey.facts, most_cpus)
@@ -120,7 +119,7 @@ class Driver:
             parts.append(Part(operator, ticket, share, Site(operator, share, place.survey)))
         idle = idle_cpus(self._operators, shared, place.survey.facts)
         with context_for(self._options, idle):
-            blocks = cut(sources, self._options, place.baggage, singly=singly)
+            blocks = cut(sources, self._options, place.packer, singly=singly)
             self._roll = Roll(self._run.token)
             return Job(dataset_of(blocks, parts, self._roll), overheard)
 
@@ -133,7 +132,7 @@ class Driver:
 
     def _hear(self, told: Told) -> Iterator[AnyTask]:
         answer = told.answer
-        self._relay.pass_on(told.worker_id, answer.lines, answer.output)
+        self._relay.forward(told.worker_id, answer.lines, answer.output)
         if answer.error is not None:
             raise answer.error
         if answer.report is not None:
@@ -141,7 +140,7 @@ class Driver:
 
     def _absorb(self, report: CallReport, keys: Keys) -> Iterator[AnyTask]:
         yield from self._run.apply_report(report, [cast(AnyTask, _Lot(keys))])
-        self._repeats.run_mixed_again()
+        self._repeats.rerun_mixed()
 
     def _settle(self, sources: Sequence[AnyTask]) -> Iterator[AnyTask]:
         """Reports may have come before the outputs that they were about."""
@@ -168,7 +167,7 @@ class Driver:
     def _patience_s(self, *, breaks_off: bool) -> float:
         if not breaks_off:
             return _END_PATIENCE_S
-        return HURRIED_S if self._run.stopping.is_requested else _LAST_PATIENCE_S
+        return FORCED_STOP_S if self._run.stopping.is_requested else _LAST_PATIENCE_S
 
     def _end(self, job: Job, *, breaks_off: bool) -> None:
         """See to it that every worker has torn down; who does not in time is ended."""

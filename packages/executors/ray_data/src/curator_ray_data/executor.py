@@ -6,7 +6,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from curator_core import AnyTask, Plan
-from curator_ray.executors import RayExecutor, given
+from curator_ray.executor import RayExecutor
+from curator_ray.options import resolve_options
 
 from curator_ray_data.hinting import wrong_hints
 from curator_ray_data.options import RayDataOptions
@@ -14,9 +15,9 @@ from curator_ray_data.options import RayDataOptions
 if TYPE_CHECKING:
     from curator_core import Run
     from curator_core.plan.executor import RemoteRun
-    from curator_ray.connecting import Connection
-    from curator_ray.facts import ClusterFacts
-    from curator_ray.surveying import Survey
+    from curator_ray.cluster.connection import Connection
+    from curator_ray.cluster.nodes import ClusterFacts
+    from curator_ray.cluster.survey import Survey
 
 LOG = logging.getLogger("curator_core")
 
@@ -38,15 +39,13 @@ class RayDataExecutor(RayExecutor[RayDataOptions]):
 
     title: ClassVar[str] = "Ray Data"
     needs: ClassVar[str] = "'ray[data]'"
-    soon: ClassVar[tuple[str, ...]] = ("curator_ray_data.driving", "ray.data")
-    moves_tables: ClassVar[bool] = True
 
     def __init__(
         self, options: RayDataOptions | None = None, config: Mapping[str, Any] | None = None
     ) -> None:
-        self.options = given(options, config, RayDataOptions, self.title)
+        self.options = resolve_options(options, config, RayDataOptions, self.title)
 
-    def wrong_hints(self, plan: Plan) -> Iterable[str]:
+    def hint_problems(self, plan: Plan) -> Iterable[str]:
         return wrong_hints(plan)
 
     def unmet_demands(self, plan: Plan, cluster: "ClusterFacts") -> Iterable[str]:

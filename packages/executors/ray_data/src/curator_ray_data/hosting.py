@@ -16,8 +16,8 @@ from curator_core import AnyTask, PlannedStage
 from curator_core.errors import AbortedError, CuratorError, StageError, reason_of
 from curator_core.model.crash_attribution import Blame
 from curator_core.model.lineage import SourceKey
-from curator_ray.actors import Assignment, StageHost, Step
-from curator_ray.answers import Answer
+from curator_ray.worker.actor import StageRunner
+from curator_ray.worker.messages import Assignment, CallResult, Step
 
 from curator_ray_data.rows import Told, row_of, rows_of_tasks, tasks_in, told_rows
 
@@ -43,7 +43,7 @@ class Ticket:
         return os.path.exists(os.path.join(self.assignment.folder, name))
 
 
-class RowHost(StageHost):
+class RowHost(StageRunner):
     """A host of stages that takes tasks and gives rows."""
 
     def walk(self, ticket: Ticket, tasks: list[AnyTask]) -> Iterator[pa.Table]:
@@ -51,9 +51,9 @@ class RowHost(StageHost):
 
         The first output is not kept waiting.
         """
-        told = Told(self._info.worker_id, _keys_of(tasks), Answer())
+        told = Told(self._info.worker_id, _keys_of(tasks), CallResult())
         try:
-            line = self._ready(ticket.step)
+            line = self._worker_for(ticket.step)
             call = line.call(tasks, ticket.blame)
             with closing(call.outputs()) as outputs:
                 for few in _few_at_a_time(outputs):
@@ -62,8 +62,8 @@ class RowHost(StageHost):
         except CuratorError as error:
             told.answer.error = error
         except AbortedError:
-            told.answer.broken_off = True
-        self._sealed(told.answer)
+            told.answer.aborted = True
+        self._completed(told.answer)
         yield row_of(told)
 
 
@@ -109,7 +109,7 @@ def _walked(ticket: Ticket, kind: str, rows: pa.Table) -> Iterator[pa.Table]:
 
 
 def _skipped(tasks: Iterable[AnyTask]) -> pa.Table:
-    return row_of(Told("", _keys_of(tasks), Answer(), was_skipped=True))
+    return row_of(Told("", _keys_of(tasks), CallResult(), was_skipped=True))
 
 
 def _keys_of(tasks: Iterable[AnyTask]) -> tuple[SourceKey, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from curator_core.errors import CuratorError, StageError, reason_of
-from curator_ray.deaths import last_line
+from curator_ray.worker.deaths import last_line
 
 from curator_ray_data.contexts import Overheard
 from curator_ray_data.crowding import Crowding, cluster_cpus

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from curator_core import AnyTask
 from curator_core.errors import StageError
-from curator_ray.repeating import Repeats
-from curator_ray.suspicions import Suspicions
+from curator_ray.recovery import CrashHistory, SourceReruns
 
 from curator_ray_data.casualties import Casualty
 
@@ -23,7 +22,7 @@ _VANISHED = "vanished with its data, and nobody knows why"
 class Losses:
     """Learns who died with what in hand, and has the sources run again that were lost by it."""
 
-    def __init__(self, run: "RemoteRun", known: Suspicions, repeats: Repeats) -> None:
+    def __init__(self, run: "RemoteRun", known: CrashHistory, repeats: SourceReruns) -> None:
         self.is_draining = False
         self._run = run
         self._known = known
@@ -44,18 +43,18 @@ class Losses:
             if times >= _MOST_UNEXPLAINED and not casualties:
                 first = self._run.worker_stages[0]
                 keys = tuple(source.lineage)
-                yield from self._repeats.give_up(keys, f"its worker {reason}", first)
+                yield from self._repeats.fail_sources(keys, f"its worker {reason}", first)
             elif self._is_lost(source, reason) and not casualties:
                 self._unexplained[source_id] = times + 1
 
     def _is_lost(self, source: AnyTask, reason: str) -> bool:
         [(source_id, _)] = source.lineage
         before = self._repeats.attempts.get(source_id)
-        self._repeats.run_again(tuple(source.lineage), f"its worker {reason}")
+        self._repeats.rerun(tuple(source.lineage), f"its worker {reason}")
         return self._repeats.attempts.get(source_id) != before
 
     def _charge(self, casualty: Casualty) -> None:
-        note = casualty.death.note
+        note = casualty.death.status
         at = note.stage_index if note else None
         self._run.add_worker_output(casualty.worker_id, casualty.death.output)
         self._run.record_worker_loss(casualty.worker_id, casualty.reason, at)
@@ -68,7 +67,7 @@ class Losses:
 
     def _count_setup(self, casualty: Casualty) -> None:
         """A stage that kills its worker before it is set up has no task to blame."""
-        note = casualty.death.note
+        note = casualty.death.status
         assert note is not None
         self._setups += 1
         if self._setups >= _SETUPS_BEFORE_GIVING_UP:

@@ -8,12 +8,12 @@ from pathlib import Path
 from secrets import token_hex
 
 from curator_core import Plan, Resources
-from curator_ray.actors import Assignment
-from curator_ray.connecting import Connection
-from curator_ray.errands import sweep
-from curator_ray.leftovers import PREFIX, Claim, remove_leftovers
-from curator_ray.surveying import Survey
-from curator_ray.travelling import Baggage, search_path
+from curator_ray.cluster.connection import Connection
+from curator_ray.cluster.survey import Survey
+from curator_ray.temp_folders import RUN_FOLDER_PREFIX, FolderLock, remove_abandoned_folders
+from curator_ray.transfer.modules import PlanPacker, search_path
+from curator_ray.worker.messages import Assignment
+from curator_ray.worker.node_tasks import remove_folder_on_nodes
 
 from curator_ray_data.casualties import Camp
 
@@ -24,7 +24,7 @@ class Place:
 
     survey: Survey
     camp: Camp
-    baggage: Baggage
+    packer: PlanPacker
     packed_plan: bytes
     assignment: Assignment
 
@@ -38,17 +38,17 @@ def place_for(
     plan: Plan, run_token: str, connection: Connection, survey: Survey
 ) -> Iterator[Place]:
     """Pack the plan; leave nothing of the run on its nodes. Workers must have ended by then."""
-    baggage = Baggage(far=survey.is_far)
+    packer = PlanPacker(send_modules=survey.spans_machines)
     parent = connection.folder or tempfile.gettempdir()
-    remove_leftovers(parent)
-    folder = str(Path(parent, f"{PREFIX}{token_hex(8)}"))
-    claim = Claim(folder)
+    remove_abandoned_folders(parent)
+    folder = str(Path(parent, f"{RUN_FOLDER_PREFIX}{token_hex(8)}"))
+    claim = FolderLock(folder)
     camp = Camp(folder)
     camp.spread(survey)
     try:
         assignment = Assignment("", folder, run_token, Resources(), search_path())
-        yield Place(survey, camp, baggage, baggage.pack(plan), assignment)
+        yield Place(survey, camp, packer, packer.pack(plan), assignment)
     finally:
-        baggage.unpack()
-        sweep(folder, camp.far_nodes)
+        packer.close()
+        remove_folder_on_nodes(folder, camp.far_nodes)
         claim.release()

@@ -15,7 +15,7 @@ import cloudpickle
 import pyarrow as pa
 from curator_core import AnyTask
 from curator_core.model.lineage import SourceKey
-from curator_ray.answers import Answer
+from curator_ray.worker.messages import CallResult
 
 SCHEMA = pa.schema([("task", pa.large_binary()), ("told", pa.large_binary())])
 
@@ -30,7 +30,7 @@ class Told:
 
     worker_id: str
     keys: tuple[SourceKey, ...]
-    answer: Answer
+    answer: CallResult
     was_skipped: bool = False
     """The run is to stop: the tasks were not begun."""
 

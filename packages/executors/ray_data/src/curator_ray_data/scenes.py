@@ -6,7 +6,7 @@ What waits between stages is Ray Data's own affair; counts tell how many tasks t
 from collections import Counter
 
 from curator_core.model.snapshot import ExecutorState
-from curator_ray.storing import StoreGauge
+from curator_ray.cluster.object_store import StoreMonitor
 
 from curator_ray_data.casualties import Camp
 
@@ -16,7 +16,7 @@ class Scene:
 
     def __init__(self, camp: Camp) -> None:
         self._camp = camp
-        self._store = StoreGauge()
+        self._store = StoreMonitor()
 
     def __call__(self) -> ExecutorState:
         notes = self._camp.notes_here()

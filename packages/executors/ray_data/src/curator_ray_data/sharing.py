@@ -6,9 +6,15 @@ from math import floor, inf
 from typing import Any
 
 from curator_core import Plan, Resources
-from curator_ray.demands import gpu_share, ray_options, room_on, unmet_demands
-from curator_ray.facts import ClusterFacts
-from curator_ray.placing import kept_off, may_hold
+from curator_ray.cluster.nodes import ClusterFacts
+from curator_ray.resources import (
+    actor_options,
+    eligible_nodes,
+    excluded_nodes,
+    gpu_share,
+    max_workers_on,
+    unmet_demands,
+)
 
 from curator_ray_data.operators import Operator, operators_of
 
@@ -60,7 +66,7 @@ def shares(
 def _ground(operator: Operator, cluster: ClusterFacts) -> frozenset[str]:
     """The nodes that an operator runs on."""
     with_gpus = [node.node_id for node in cluster.nodes if node.gpus]
-    return frozenset(may_hold(operator.resources, cluster.nodes, with_gpus))
+    return frozenset(eligible_nodes(operator.resources, cluster.nodes, with_gpus))
 
 
 def _factor(operators: Sequence[Operator], cpus: Sequence[float]) -> float:
@@ -100,7 +106,7 @@ def _share(operator: Operator, cluster: ClusterFacts, factor: float) -> Share:
     wanted = operator.resources
     cpus = floor(wanted.cpus * factor * 100) / 100 if factor < 1 else wanted.cpus
     scaled = replace(wanted, cpus=cpus, gpus=_gpus_of(wanted, cluster), gpu_memory_gb=0.0)
-    options = ray_options(scaled)
+    options = actor_options(scaled)
     if operator.stages[0].runtime_env:
         options["runtime_env"] = dict(operator.stages[0].runtime_env)
     return Share(options, _fewest(operator), most_workers(operator, scaled, cluster), scaled)
@@ -111,9 +117,9 @@ def most_workers(operator: Operator, size: Resources, cluster: ClusterFacts) -> 
     fewest = _fewest(operator)
     if operator.concurrency:
         return operator.concurrency[1] or fewest
-    off = kept_off(operator.resources, cluster.nodes)
+    off = excluded_nodes(operator.resources, cluster.nodes)
     nodes = [node for node in cluster.nodes if node.node_id not in off]
-    rooms = [room_on(size, node) for node in nodes]
+    rooms = [max_workers_on(size, node) for node in nodes]
     there = max(1, int(sum(node.cpus for node in nodes)))
     return max(fewest, sum(room for room in rooms if room is not None) or there)
 
@@ -125,10 +131,12 @@ def idle_cpus(
 
     Ray Data does not know of it, and would start actors for them that wait for ever.
     """
-    off = {name for operator in operators for name in kept_off(operator.resources, cluster.nodes)}
+    off = {
+        name for operator in operators for name in excluded_nodes(operator.resources, cluster.nodes)
+    }
     taken = 0.0
     for operator, share in zip(operators, shared, strict=True):
-        if not kept_off(operator.resources, cluster.nodes):
+        if not excluded_nodes(operator.resources, cluster.nodes):
             taken += share.most * share.size.cpus if operator.needs_actors else inf
     return max(0.0, sum(node.cpus for node in cluster.nodes if node.node_id in off) - taken)
 

@@ -5,10 +5,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from curator_ray.demands import room_on
-from curator_ray.facts import Changes
-from curator_ray.placing import kept_off, may_hold
-from curator_ray.surveying import Survey
+from curator_ray.cluster.nodes import NodeChanges
+from curator_ray.cluster.survey import Survey
+from curator_ray.resources import eligible_nodes, excluded_nodes, max_workers_on
 
 from curator_ray_data.operators import Operator
 from curator_ray_data.sharing import Share, most_workers
@@ -50,11 +49,11 @@ class Site:
         """Whether workers wait for nodes that are gone, though those with GPUs could hold them."""
         nodes = self._survey.facts.nodes
         with_gpus = {node.node_id for node in nodes if node.gpus}
-        held = may_hold(self._operator.resources, nodes, with_gpus)
+        held = eligible_nodes(self._operator.resources, nodes, with_gpus)
         return self._is_bound and bool(held) and with_gpus.issuperset(held)
 
     def _off(self) -> Sequence[str]:
-        return kept_off(self._operator.resources, self._survey.facts.nodes)
+        return excluded_nodes(self._operator.resources, self._survey.facts.nodes)
 
 
 class Lookout:
@@ -65,10 +64,10 @@ class Lookout:
         self._survey = survey
         self._next = 0.0
 
-    def look(self) -> Changes:
+    def look(self) -> NodeChanges:
         now = time.monotonic()
-        if self._survey.is_alone or now < self._next:
-            return Changes()
+        if self._survey.is_exclusive or now < self._next:
+            return NodeChanges()
         self._next = now + _LOOK_EVERY_S
         changes = self._survey.changes()
         for node in changes.left:
@@ -82,7 +81,7 @@ class Lookout:
     def _tell_of_lack(self) -> None:
         facts = self._survey.facts
         for planned in self._run.worker_stages:
-            if all(room_on(planned.resources, node) == 0 for node in facts.nodes):
+            if all(max_workers_on(planned.resources, node) == 0 for node in facts.nodes):
                 LOG.warning(
                     "ray_data: no node has what stage %r needs now; it waits until one joins",
                     planned.name,

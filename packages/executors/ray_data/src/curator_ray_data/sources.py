@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from curator_core import AnyTask
 from curator_core.errors import PipelineError, reason_of
-from curator_ray.travelling import Baggage
+from curator_ray.transfer.modules import PlanPacker
 
 from curator_ray_data.options import RayDataOptions
 from curator_ray_data.rows import rows_of_tasks
@@ -43,11 +43,11 @@ class Sources:
 
 
 def cut(
-    sources: Sequence[AnyTask], options: RayDataOptions, baggage: Baggage, *, singly: bool
+    sources: Sequence[AnyTask], options: RayDataOptions, packer: PlanPacker, *, singly: bool
 ) -> list[pa.Table]:
     """Blocks of sources; `singly` where some of them may have killed their worker."""
     for kind in {type(task) for task in sources}:
-        baggage.pack_kind(kind)
+        packer.add_task_type(kind)
     return [_packed(few) for few in _groups(sources, 1 if singly else _per_block(sources, options))]
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from curator_ray.connecting import Connection
-from curator_ray.facts import ClusterFacts
+from curator_ray.cluster.connection import Connection
+from curator_ray.cluster.nodes import ClusterFacts
 
 from curator_ray_data.insides import Undo, instead_of_counting, instead_of_reserving
 

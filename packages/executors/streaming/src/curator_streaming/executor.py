@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from curator_core import AnyTask, FailureBudget, Plan, PlannedStage
 from curator_core.errors import PipelineError, hint
 from curator_core.model.policies import OnError
-from curator_ray.executors import RayExecutor, given
+from curator_ray.executor import RayExecutor
+from curator_ray.options import resolve_options
 
 from curator_streaming.options import StreamingOptions
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import Buildable, RemoteRun
     from curator_core.run.run import ActiveRun
-    from curator_ray.connecting import Connection
-    from curator_ray.surveying import Survey
+    from curator_ray.cluster.connection import Connection
+    from curator_ray.cluster.survey import Survey
 
     from curator_streaming.engine.driver import EngineContext
     from curator_streaming.service import StreamingService
@@ -40,14 +41,13 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
 
     capabilities: ClassVar[frozenset[str]] = RayExecutor.capabilities | {"open"}
     title: ClassVar[str] = "streaming"
-    soon: ClassVar[tuple[str, ...]] = ("curator_streaming.engine.driver",)
 
     def __init__(
         self,
         options: StreamingOptions | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> None:
-        self.options = given(options, config, StreamingOptions, self.title)
+        self.options = resolve_options(options, config, StreamingOptions, self.title)
 
     def wrong_hints(self, plan: Plan) -> Iterable[str]:
         for planned in plan.stages:
@@ -88,7 +88,7 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
         from curator_core.run.run import ActiveRun
         from curator_core.run.sources import TaskListing
         from curator_core.run.store import NoStore
-        from curator_ray.connecting import refuse_client
+        from curator_ray.cluster.connection import refuse_client
 
         refuse_client(self.options.address, "no pipeline can be served")
         from curator_streaming.service import StreamingService, check_servable
@@ -111,7 +111,7 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
     @contextmanager
     def _open_context(self, plan: Plan, run: "ActiveRun") -> "Iterator[EngineContext]":
         with self.connected(plan) as connection:
-            survey = self.surveyed(plan, connection)
+            survey = self.survey(plan, connection)
             run.events.emit("connected", how=connection.kind, address=connection.address)
             changes = {"keeps_warm": True, "linger_s": _SERVICE_LINGER_S}
             with self._context(plan, run, connection, survey, **changes) as context:
@@ -127,17 +127,19 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
         **changes: Any,
     ) -> "Iterator[EngineContext]":
         """Prepare what a driver needs; `changes` are other settings of the scheduler."""
-        from curator_ray.hosts import Hosts  # cannot be imported without Ray
+        from curator_ray.worker.handle import WorkerLauncher  # cannot be imported without Ray
 
         from curator_streaming.engine.driver import EngineContext
 
         stores = [node.object_store_gb * 1e9 for node in survey.facts.nodes]
         settings = self.options.settings(sum(stores), max(stores, default=0.0))
-        hosts = Hosts(plan, run.token, folder=connection.folder, far=survey.is_far)
+        launcher = WorkerLauncher(
+            plan, run.token, folder=connection.folder, send_modules=survey.spans_machines
+        )
         try:
-            yield EngineContext(self.options, replace(settings, **changes), survey, hosts)
+            yield EngineContext(self.options, replace(settings, **changes), survey, launcher)
         finally:
-            hosts.close()
+            launcher.close()
 
 
 def _quarantine_instead(plan: Plan, *policies: OnError) -> Plan:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curator_core.errors import PipelineError
-from curator_ray.configs import from_config, wrong_choice, wrong_numbers
+from curator_ray.options import choice_problems, number_problems, options_from_config
 
 from curator_streaming.scheduling.settings import Settings
 
@@ -87,7 +87,7 @@ class StreamingOptions:
 
     def _problems(self) -> list[str]:
         found: list[str] = []
-        found += wrong_choice("execution_mode", self.execution_mode, _MODES)
+        found += choice_problems("execution_mode", self.execution_mode, _MODES)
         found += self._wrong_types()
         if found:
             return found
@@ -106,13 +106,13 @@ class StreamingOptions:
     def _wrong_types(self) -> Iterator[str]:
         """Yield options of the wrong type, such as a number in quotes."""
         names = (*_ABOVE_ZERO, *_ZERO_OR_MORE, "cpu_allocation_percentage")
-        yield from wrong_numbers(self, names, _WHOLE)
+        yield from number_problems(self, names, _WHOLE)
         if not isinstance(self.ignore_failures, bool):
             yield f"ignore_failures is {self.ignore_failures!r}, but must be True or False"
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> "StreamingOptions":
-        return from_config(cls, config, "streaming")
+    def options_from_config(cls, config: Mapping[str, Any]) -> "StreamingOptions":
+        return options_from_config(cls, config, "streaming")
 
     def usable_cpus(self, cpus: float) -> float:
         """Return how many of a node's CPUs to use."""

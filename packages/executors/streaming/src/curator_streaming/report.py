@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from curator_core.model.snapshot import ExecutorState, Queue
-from curator_ray.storing import StoreGauge
+from curator_ray.cluster.object_store import StoreMonitor
 
 from curator_streaming.engine.workers import WorkerRecord, WorkerSet
 from curator_streaming.scheduling.scheduler import Scheduler
@@ -20,7 +20,7 @@ class StateReader:
     def __init__(self, workers: WorkerSet, scheduler: Scheduler) -> None:
         self._workers = workers
         self._scheduler = scheduler
-        self._store = StoreGauge()
+        self._store = StoreMonitor()
 
     def __call__(self) -> ExecutorState:
         records = list(self._workers.records.values())

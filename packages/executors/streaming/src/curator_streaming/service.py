@@ -14,8 +14,8 @@ from curator_core import AnyTask, BusyError, Empty, Plan, Reply, RunResult, Serv
 from curator_core.errors import PipelineError, StageError
 from curator_core.model.ids import fingerprint
 from curator_core.run.sources import Source
-from curator_ray.suspicions import Suspicions
-from curator_ray.travelling import Baggage
+from curator_ray.recovery import CrashHistory
+from curator_ray.transfer.modules import PlanPacker
 
 from curator_streaming.engine.blocks import BlockTable
 from curator_streaming.engine.driver import Driver, EngineContext
@@ -45,19 +45,19 @@ class Request:
 class RequestQueue:
     """Submitted tasks that no worker has yet: callers add them, the driver takes them."""
 
-    def __init__(self, run: "ActiveRun", baggage: Baggage, wakeup: threading.Event) -> None:
+    def __init__(self, run: "ActiveRun", packer: PlanPacker, wakeup: threading.Event) -> None:
         self.wanted = 0
         self._run = run
-        self._baggage = baggage
+        self._baggage = packer
         self._wakeup = wakeup
         self._waiting: deque[Request] = deque()
         self._is_closed = False
         self._blocks: BlockTable
-        self._suspects: Suspicions
+        self._crashes: CrashHistory
 
-    def connect(self, blocks: BlockTable, suspects: Suspicions) -> "RequestQueue":
+    def connect(self, blocks: BlockTable, crashes: CrashHistory) -> "RequestQueue":
         """Set where tasks go when the driver takes them."""
-        self._blocks, self._suspects = blocks, suspects
+        self._blocks, self._crashes = blocks, crashes
         return self
 
     # For callers
@@ -85,7 +85,7 @@ class RequestQueue:
         tasks: list[AnyTask] = []
         while self._waiting and len(tasks) < self.wanted:
             task = self._run.admit(self._waiting.popleft().source)
-            self._suspects.welcome(task)
+            self._crashes.add_source(task)
             tasks.append(task)
         self.wanted -= len(tasks)
         return self.store(tasks)
@@ -93,7 +93,7 @@ class RequestQueue:
     def store(self, tasks: list[AnyTask]) -> list[Parcel]:
         """Store each task as a block of its own, since each is answered separately."""
         for kind in {type(task) for task in tasks}:
-            self._baggage.pack_kind(kind)
+            self._baggage.add_task_type(kind)
         return [self._blocks.put([task]) for task in tasks]
 
 
@@ -130,7 +130,7 @@ class StreamingService(Service):
 
     def _create_driver(self, context: EngineContext) -> tuple[Driver, RequestQueue]:
         wakeup = threading.Event()
-        requests = RequestQueue(self._run, context.hosts.baggage, wakeup)
+        requests = RequestQueue(self._run, context.launcher.packer, wakeup)
         driver = Driver(self._run, self._run.worker_stages, context, self, wakeup)
         driver.serve(requests.connect, _MAX_WAIT_S)
         return driver, requests

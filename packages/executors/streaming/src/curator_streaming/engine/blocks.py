@@ -7,13 +7,13 @@ from typing import Any
 
 from curator_core import AnyTask
 from curator_core.model.lineage import SourceKey
-from curator_ray.answers import Answer
-from curator_ray.sending import send
+from curator_core.model.reports import Keys
+from curator_ray.transfer.packing import put_tasks
+from curator_ray.worker.messages import CallResult
 
 from curator_streaming.scheduling import parcels as scheduling
 from curator_streaming.scheduling.parcels import Piece
 
-SourceKeys = tuple[SourceKey, ...]
 _DRIVER_BYTES_PER_TASK = 200
 """What the driver itself keeps of a task, roughly."""
 
@@ -24,7 +24,7 @@ class Block:
 
     ref: Any
     ids: Sequence[str]
-    keys: Sequence[SourceKeys]
+    keys: Sequence[Keys]
 
 
 class BlockTable:
@@ -36,11 +36,11 @@ class BlockTable:
 
     def put(self, tasks: list[AnyTask]) -> scheduling.Parcel:
         """Store tasks of this process."""
-        ref, size = send(tasks)
+        ref, size = put_tasks(tasks)
         block = Block(ref, [t.task_id for t in tasks], [tuple(t.lineage) for t in tasks])
         return self._add(block, size, "")
 
-    def add(self, ref: Any, answer: Answer, node: str) -> scheduling.Parcel:
+    def add(self, ref: Any, answer: CallResult, node: str) -> scheduling.Parcel:
         """Record the outputs of a call, which are in the store already."""
         return self._add(Block(ref, answer.task_ids, answer.sources), size_of(answer), node)
 
@@ -55,7 +55,7 @@ class BlockTable:
     def release(self, handle: Hashable) -> None:
         self._blocks.pop(handle, None)
 
-    def source_keys(self, pieces: Iterable[Piece]) -> SourceKeys:
+    def source_keys(self, pieces: Iterable[Piece]) -> Keys:
         """Return the sources that these tasks come from, each once."""
         found: dict[SourceKey, None] = {}
         for piece in pieces:
@@ -85,6 +85,6 @@ class BlockTable:
         )
 
 
-def size_of(answer: Answer) -> int:
+def size_of(answer: CallResult) -> int:
     """Return what the outputs of a call take, in the store and in the driver."""
     return answer.nbytes + _DRIVER_BYTES_PER_TASK * len(answer)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from curator_core import PlannedStage
 from curator_core.errors import CuratorError, StageError
-from curator_ray.facts import NodeFacts
-from curator_ray.hosts import Hosts
-from curator_ray.inboxes import Came, Inbox
-from curator_ray.interrupting import HURRIED_S
+from curator_ray.cluster.nodes import NodeFacts
+from curator_ray.cluster.survey import Survey
+from curator_ray.executor import FORCED_STOP_S
+from curator_ray.inbox import Inbox, Received
+from curator_ray.recovery import CrashHistory
 from curator_ray.reservations import Reservations
-from curator_ray.surveying import Survey
-from curator_ray.suspicions import Suspicions
+from curator_ray.worker.handle import WorkerLauncher
 
 from curator_streaming.engine.blocks import BlockTable
 from curator_streaming.engine.events import EventSource
@@ -53,7 +53,7 @@ class EngineContext:
     options: StreamingOptions
     settings: Settings
     survey: Survey
-    hosts: Hosts
+    launcher: WorkerLauncher
 
 
 class Driver:
@@ -76,21 +76,22 @@ class Driver:
         self._options = context.options
         self._survey = context.survey
         self._reservations = Reservations(
-            lambda node: context.options.usable_cpus(node.cpus), is_alone=context.survey.is_alone
+            lambda node: context.options.usable_cpus(node.cpus),
+            is_exclusive=context.survey.is_exclusive,
         )
         self._stages = stages
         self._sink = sink
         self._wakeup = wakeup
         self._scheduler = Scheduler(steps, context.settings)
         self._blocks = BlockTable()
-        self._suspects = Suspicions(run)
+        self._crashes = CrashHistory(run)
         self._results = Results(run, sink)
         self._inbox: Inbox[ReplyKey] = Inbox()
-        self._workers = WorkerSet(context.hosts, stages, self._inbox, self._blocks)
+        self._workers = WorkerSet(context.launcher, stages, self._inbox, self._blocks)
         self._events = EventSource(
-            run, steps, self._workers, self._blocks, self._results, self._suspects
+            run, steps, self._workers, self._blocks, self._results, self._crashes
         )
-        self._input: TaskInput = Sources(run, self._blocks, context.hosts.baggage, self._suspects)
+        self._input: TaskInput = Sources(run, self._blocks, context.launcher.packer, self._crashes)
         self._max_wait_s = self._check_interval_s = _CHECK_INTERVAL_S
         self._is_serving = False
         self._input_end_sent = False
@@ -106,8 +107,8 @@ class Driver:
             actions.StopWorker: self._stop_worker,
             actions.Dispatch: self._dispatch,
             actions.TearDown: lambda a: self._workers.tear_down(a.worker, a.first, a.last),
-            actions.Pause: lambda a: self._inbox.hold(self._reply_key(a.call)),
-            actions.Resume: lambda a: self._inbox.go_on(self._reply_key(a.call)),
+            actions.Pause: lambda a: self._inbox.pause(self._reply_key(a.call)),
+            actions.Resume: lambda a: self._inbox.resume(self._reply_key(a.call)),
             actions.Release: lambda a: self._blocks.release(a.handle),
             actions.AskForSources: self._request_sources,
             actions.GiveUp: self._give_up,
@@ -116,10 +117,10 @@ class Driver:
         }
 
     def serve(
-        self, create_input: Callable[[BlockTable, Suspicions], TaskInput], max_wait_s: float
+        self, create_input: Callable[[BlockTable, CrashHistory], TaskInput], max_wait_s: float
     ) -> None:
         """Take tasks from callers, who wait for the answers, instead of the run's sources."""
-        self._input = create_input(self._blocks, self._suspects)
+        self._input = create_input(self._blocks, self._crashes)
         self._max_wait_s = max_wait_s
         self._check_interval_s = _SERVING_CHECK_INTERVAL_S
         self._is_serving = True
@@ -140,7 +141,7 @@ class Driver:
         failure: BaseException | None = None
         try:
             for node in self._survey.facts.nodes:
-                self._reservations.want(node)
+                self._reservations.request(node)
             while not (self._is_over or self._is_aborted):
                 self._turn()
         except BaseException as error:  # noqa: BLE001 - raised again in the consumer's thread
@@ -149,7 +150,7 @@ class Driver:
             return
         try:
             is_hurried = self._run.stopping.is_requested
-            self._workers.stop_all(HURRIED_S if is_hurried else LAST_TEARDOWN_TIMEOUT_S)
+            self._workers.stop_all(FORCED_STOP_S if is_hurried else LAST_TEARDOWN_TIMEOUT_S)
             self._reservations.close()
             self._report_summary()
         except BaseException as error:  # noqa: BLE001 - as above; the first error says more
@@ -179,7 +180,7 @@ class Driver:
         self._rerun_sources()
         self._check()
 
-    def _receive(self) -> list[Came[ReplyKey]]:
+    def _receive(self) -> list[Received[ReplyKey]]:
         """Return the replies that have come; wait for them a little, or until woken up."""
         if self._has_events:
             return self._inbox.take(0.0)
@@ -218,11 +219,11 @@ class Driver:
 
     def _rerun_sources(self) -> None:
         """Offer sources again, before any event after which the run might seem to be over."""
-        repeats = self._results.repeats
-        again = repeats.take()
+        reruns = self._results.reruns
+        again = reruns.take()
         if not again:
             return
-        void = self._blocks.void_handles(repeats.attempts)
+        void = self._blocks.void_handles(reruns.attempts)
         first: list[events.Event] = [events.Withdrawn(_now(), void)] if void else []
         if not self._is_stopping:
             first.append(events.SourcesOffered(_now(), tuple(self._input.store(again))))
@@ -247,15 +248,15 @@ class Driver:
             self._events.kill_worker(record, action.reason)
             return
         if action.at_once:
-            record.host.break_off()
+            record.handle.abort()
         self._workers.stop(record, "stopped", action.reason)
 
     def _dispatch(self, action: actions.Dispatch) -> None:
         if action.condemned:
             for piece, task_id in self._blocks.single_tasks(action.pieces):
                 index = self._stages[action.first].index
-                self._suspects.condemn(index, task_id, self._events.reason_for(piece))
-        blame = self._suspects.for_call(self._blocks.source_keys(action.pieces))
+                self._crashes.quarantine(index, task_id, self._events.reason_for(piece))
+        blame = self._crashes.blame_for(self._blocks.source_keys(action.pieces))
         self._workers.dispatch(action, blame)
 
     def _reply_key(self, call: int) -> ReplyKey:
@@ -328,11 +329,11 @@ class Driver:
     def _survey_nodes(self, now: float) -> None:
         changes = self._survey.changes()
         for node in changes.left:
-            self._reservations.gone(node.node_id)
+            self._reservations.release(node.node_id)
             self._events.node_lost(node.node_id)
             self._add_event(events.NodeLost(now, node.node_id, f"{node.name} is gone"))
         for node in changes.joined:
-            self._reservations.want(node)
+            self._reservations.request(node)
 
     def _report_summary(self) -> None:
         summary = self._scheduler.summary()

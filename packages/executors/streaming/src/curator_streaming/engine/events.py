@@ -9,11 +9,11 @@ from curator_core.errors import CuratorError, StageError, reason_of
 from curator_core.local.shared_status import StageStatus
 from curator_core.model.reports import CallReport
 from curator_core.model.usage import RECYCLED
-from curator_ray.answers import Answer
-from curator_ray.deaths import Death, is_death
-from curator_ray.inboxes import Came
-from curator_ray.logs import Relay
-from curator_ray.suspicions import Suspicions
+from curator_ray.inbox import Received
+from curator_ray.recovery import CrashHistory
+from curator_ray.worker.deaths import WorkerDeath, is_worker_death
+from curator_ray.worker.messages import CallResult
+from curator_ray.worker.output import LogRelay
 
 from curator_streaming.engine.blocks import BlockTable, size_of
 from curator_streaming.engine.results import FinalBlock, Results
@@ -40,7 +40,7 @@ class EventSource:
         workers: WorkerSet,
         blocks: BlockTable,
         results: Results,
-        suspects: Suspicions,
+        crashes: CrashHistory,
     ) -> None:
         self.pending: list[events.Event] = []
         self.failure: CuratorError | None = None
@@ -52,10 +52,10 @@ class EventSource:
         self._workers = workers
         self._blocks = blocks
         self._results = results
-        self._suspects = suspects
-        self._relay = Relay(run.add_worker_output)
+        self._crashes = crashes
+        self._relay = LogRelay(run.add_worker_output)
         self._last_death = "died"
-        self._handlers: dict[str, Callable[[WorkerRecord, Came[ReplyKey]], None]] = {
+        self._handlers: dict[str, Callable[[WorkerRecord, Received[ReplyKey]], None]] = {
             "started": self._on_started,
             "set_up": self._on_set_up,
             "call": self._on_call,
@@ -64,13 +64,13 @@ class EventSource:
             "ended": lambda record, _: self.worker_ended(record),
         }
 
-    def handle(self, reply: Came[ReplyKey]) -> None:
+    def handle(self, reply: Received[ReplyKey]) -> None:
         """Take in one reply."""
         record = self._workers.records.get(reply.subject.worker)
         if record is None:
             return
-        if isinstance(reply.told, Answer):
-            self._relay.pass_on(str(record.number), reply.told.lines, reply.told.output)
+        if isinstance(reply.value, CallResult):
+            self._relay.forward(str(record.number), reply.value.lines, reply.value.output)
         if reply.error is not None and reply.subject.kind != "ended":
             self._on_error(record, reply.subject, reply.error)
         else:
@@ -78,7 +78,7 @@ class EventSource:
 
     # Replies
 
-    def _on_started(self, record: WorkerRecord, _: Came[ReplyKey]) -> None:
+    def _on_started(self, record: WorkerRecord, _: Received[ReplyKey]) -> None:
         record.is_up = True
         if record.end_kind:
             return
@@ -87,8 +87,8 @@ class EventSource:
         else:
             self._workers.set_up(record, self._last_stages[record.first])
 
-    def _on_set_up(self, record: WorkerRecord, reply: Came[ReplyKey]) -> None:
-        answer = reply.told
+    def _on_set_up(self, record: WorkerRecord, reply: Received[ReplyKey]) -> None:
+        answer = reply.value
         assert record.first is not None
         if answer.error is not None:
             self._setup_failed(record, record.first, answer.error)
@@ -100,14 +100,14 @@ class EventSource:
             events.SetUpMeasured(_now(), record.number, record.first, answer.setup_seconds)
         )
 
-    def _on_torn_down(self, record: WorkerRecord, reply: Came[ReplyKey]) -> None:
-        record.rss = reply.told.rss_bytes
+    def _on_torn_down(self, record: WorkerRecord, reply: Received[ReplyKey]) -> None:
+        record.rss = reply.value.rss_bytes
 
-    def _on_ping(self, record: WorkerRecord, _: Came[ReplyKey]) -> None:
+    def _on_ping(self, record: WorkerRecord, _: Received[ReplyKey]) -> None:
         record.is_pinged = False
 
-    def _on_call(self, record: WorkerRecord, reply: Came[ReplyKey]) -> None:
-        answer: Answer = reply.told
+    def _on_call(self, record: WorkerRecord, reply: Received[ReplyKey]) -> None:
+        answer: CallResult = reply.value
         call = record.calls.get(reply.subject.call)
         if call is None:
             return
@@ -117,7 +117,7 @@ class EventSource:
                 self._setup_failed(record, call.first, answer.error)
             elif self.failure is None:
                 self.failure = answer.error
-        elif answer.broken_off:
+        elif answer.aborted:
             del record.calls[call.call]
             self._void_partial_outputs(record, call, "was interrupted")
             self.pending.append(events.CallFailed(_now(), call.call, "interrupted"))
@@ -125,7 +125,7 @@ class EventSource:
             self._note_setup(record, call, answer)
             self._add_outputs(record, call, reply)
 
-    def _note_setup(self, record: WorkerRecord, call: Dispatch, answer: Answer) -> None:
+    def _note_setup(self, record: WorkerRecord, call: Dispatch, answer: CallResult) -> None:
         grown = max(0, answer.rss_bytes - record.rss) if record.rss else 0
         record.rss = answer.rss_bytes
         if call.first in record.ready_steps or not answer.setup_seconds:
@@ -135,21 +135,21 @@ class EventSource:
             events.SetUpMeasured(_now(), record.number, call.first, answer.setup_seconds, grown)
         )
 
-    def _add_outputs(self, record: WorkerRecord, call: Dispatch, reply: Came[ReplyKey]) -> None:
+    def _add_outputs(self, record: WorkerRecord, call: Dispatch, reply: Received[ReplyKey]) -> None:
         """Record the outputs of a call, and its report if it has ended."""
-        answer: Answer = reply.told
+        answer: CallResult = reply.value
         is_last = call.last == len(self._stages) - 1
         outputs: tuple[Parcel, ...] = ()
         keys = self._blocks.source_keys(call.pieces)
         # Read before the run takes over the report and changes it.
         counts = None if answer.report is None else _StageCounts(answer.report)
         if len(answer):
-            parcel = self._blocks.add(reply.parcel, answer, record.node)
+            parcel = self._blocks.add(reply.outputs, answer, record.node)
             outputs = (parcel,)
             if is_last:
                 self._blocks.release(parcel.handle)
         if is_last:
-            ref = reply.parcel if len(answer) else None
+            ref = reply.outputs if len(answer) else None
             self._results.add_final(FinalBlock(ref, size_of(answer), keys, answer.report))
         elif answer.report is not None:
             self._results.report(answer.report, keys)
@@ -197,7 +197,7 @@ class EventSource:
 
     def kill_worker(self, record: WorkerRecord, reason: str) -> None:
         """Kill a worker that hangs, and report it as dead."""
-        death = record.host.death(TimeoutError(reason))
+        death = record.handle.explain_death(TimeoutError(reason))
         self._report_death(record, replace(death, reason=reason))
 
     def node_lost(self, node: str) -> None:
@@ -214,7 +214,7 @@ class EventSource:
     def _on_error(self, record: WorkerRecord, key: ReplyKey, error: Exception) -> None:
         import ray
 
-        if is_death(error):
+        if is_worker_death(error):
             self._worker_died(record, error)
         elif key.kind == "call" and isinstance(error, ray.exceptions.ObjectLostError):
             self._inputs_lost(record.calls.pop(key.call), error)
@@ -228,16 +228,16 @@ class EventSource:
         if record.end_kind and not record.calls:
             self.worker_ended(record)
             return
-        self._report_death(record, record.host.death(error))
+        self._report_death(record, record.handle.explain_death(error))
 
-    def _report_death(self, record: WorkerRecord, death: Death) -> None:
-        reason = death.told
+    def _report_death(self, record: WorkerRecord, death: WorkerDeath) -> None:
+        reason = death.message
         self._last_death = reason
-        stage_index = death.note.stage_index if death.note else None
+        stage_index = death.status.stage_index if death.status else None
         self._run.add_worker_output(str(record.number), death.output)
         self._run.record_worker_loss(str(record.number), reason, stage_index)
         culprit = next(iter(record.calls.values()), None)
-        note = death.note
+        note = death.status
         suspects: tuple[Piece, ...] = ()
         kind: events.DownKind = "died"
         first = None
@@ -246,7 +246,7 @@ class EventSource:
         if note is not None and not note.task_ids and note.complete:
             kind, first = "setup", culprit.first if culprit else record.first
         elif note is not None and culprit is not None:
-            self._suspects.record_crash(note, f"its worker {reason}", death.weight)
+            self._crashes.record_crash(note, f"its worker {reason}", death.weight)
             suspects = tuple(_tasks_in_hand(note, self._blocks.single_tasks(culprit.pieces)))
             is_innocent = is_innocent or (culprit.condemned and bool(suspects))
         for call in record.calls.values():
@@ -269,14 +269,14 @@ class EventSource:
     def _inputs_lost(self, call: Dispatch, error: Exception) -> None:
         """Run the sources of a call again, because its inputs were lost with their node."""
         reason = f"its data was lost ({type(error).__name__})"
-        self._results.repeats.run_again(self._blocks.source_keys(call.pieces), reason)
+        self._results.reruns.rerun(self._blocks.source_keys(call.pieces), reason)
         self.pending.append(events.CallFailed(_now(), call.call, reason, lost=True))
 
     def _void_partial_outputs(self, record: WorkerRecord, call: Dispatch, reason: str) -> None:
         """Run the sources of a call again if it gave outputs: it would give them twice."""
         if call.call in record.partial_seconds:
             keys = self._blocks.source_keys(call.pieces)
-            self._results.repeats.run_again(keys, f"its worker {reason}")
+            self._results.reruns.rerun(keys, f"its worker {reason}")
 
 
 class _StageCounts:

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from curator_core import AnyTask, PlannedStage
 from curator_core.model.lineage import Lineage
-from curator_core.model.reports import CallReport
-from curator_ray.letters import About
-from curator_ray.repeating import Repeats
-
-from curator_streaming.engine.blocks import SourceKeys
+from curator_core.model.reports import CallReport, Keys
+from curator_ray.recovery import SourceReruns
+from curator_ray.remote.messages import SourceKeys
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun
@@ -105,7 +103,7 @@ class FinalBlock:
 
     ref: Any
     size: int
-    keys: SourceKeys
+    keys: Keys
     report: CallReport | None
 
 
@@ -121,13 +119,13 @@ class Results:
         self._sink = sink
         self._to_fetch: deque[FinalBlock] = deque()
         self._to_report: deque[tuple[int, FinalBlock, list[Lineage]]] = deque()
-        self.repeats = Repeats(run)
+        self.reruns = SourceReruns(run)
         self.consumed_bytes = 0
         """Bytes of final outputs that no longer need to be in the store."""
 
-    def report(self, report: CallReport, keys: SourceKeys) -> None:
-        self._sink.add(self._run.apply_report(report, [cast(AnyTask, About(keys))]), 0)
-        self.repeats.run_mixed_again()
+    def report(self, report: CallReport, keys: Keys) -> None:
+        self._sink.add(self._run.apply_report(report, [cast(AnyTask, SourceKeys(keys))]), 0)
+        self.reruns.rerun_mixed()
 
     def add_final(self, block: FinalBlock) -> None:
         self._to_fetch.append(block)
@@ -158,18 +156,18 @@ class Results:
             if block.report is not None:
                 self.report(block.report, block.keys)
 
-    def fail_sources(self, keys: SourceKeys, reason: str, stage: PlannedStage) -> None:
+    def fail_sources(self, keys: Keys, reason: str, stage: PlannedStage) -> None:
         """Fail these sources; others that share outputs with them are run again."""
-        self._sink.add(self.repeats.give_up(keys, reason, stage), 0)
+        self._sink.add(self.reruns.fail_sources(keys, reason, stage), 0)
 
     def _fetch(self, block: FinalBlock) -> list[Lineage] | None:
         """Hand over the outputs and return their lineages; None if they are lost."""
         import ray
 
         try:
-            outputs = ray.get(block.ref).open()
+            outputs = ray.get(block.ref).unpack()
         except ray.exceptions.RayError as error:
-            self.repeats.run_again(block.keys, f"its outputs were lost ({type(error).__name__})")
+            self.reruns.rerun(block.keys, f"its outputs were lost ({type(error).__name__})")
             self.consumed_bytes += block.size
             return None
         emitted = [one for output in outputs for one in self._run.emit(output)]

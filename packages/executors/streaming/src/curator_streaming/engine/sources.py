@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from curator_core import AnyTask
-from curator_ray.suspicions import Suspicions
-from curator_ray.travelling import Baggage
+from curator_ray.recovery import CrashHistory
+from curator_ray.transfer.modules import PlanPacker
 
 from curator_streaming.engine.blocks import BlockTable
 from curator_streaming.scheduling.parcels import Parcel
@@ -44,12 +44,12 @@ class Sources:
     """The sources of a run. Lists only as many as are wanted, and for a short time at once."""
 
     def __init__(
-        self, run: "RemoteRun", blocks: BlockTable, baggage: Baggage, suspects: Suspicions
+        self, run: "RemoteRun", blocks: BlockTable, packer: PlanPacker, crashes: CrashHistory
     ) -> None:
         self._remaining = run.sources()
         self._blocks = blocks
-        self._baggage = baggage
-        self._suspects = suspects
+        self._baggage = packer
+        self._crashes = crashes
         self.wanted = 0
         self.has_ended = False
         self._bytes_per_task = _BYTES_PER_BLOCK / _TASKS_IN_FIRST_BLOCK
@@ -69,14 +69,14 @@ class Sources:
                 self.has_ended = True
                 self.wanted = 0
                 break
-            self._suspects.welcome(task)
+            self._crashes.add_source(task)
             found.append(task)
         self.wanted = max(0, self.wanted - len(found))
         return self.store(found)
 
     def store(self, tasks: list[AnyTask]) -> list[Parcel]:
         for kind in {type(task) for task in tasks}:
-            self._baggage.pack_kind(kind)
+            self._baggage.add_task_type(kind)
         return [self._put(group) for group in self._groups(tasks)]
 
     def _put(self, tasks: list[AnyTask]) -> Parcel:

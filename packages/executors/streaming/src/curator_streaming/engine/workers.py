@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from curator_core import PlannedStage, Resources
 from curator_core.model.crash_attribution import Blame
-from curator_ray.facts import NodeFacts
-from curator_ray.hosts import Host, Hosts
-from curator_ray.inboxes import Inbox
-from curator_ray.interrupting import HURRIED_S
+from curator_ray.cluster.nodes import NodeFacts
+from curator_ray.executor import FORCED_STOP_S
+from curator_ray.inbox import Inbox
+from curator_ray.worker.handle import WorkerHandle, WorkerLauncher
 
 from curator_streaming.engine.blocks import BlockTable
 from curator_streaming.scheduling.actions import Dispatch, StartWorker
@@ -40,7 +40,7 @@ class WorkerRecord:
     """What the driver knows of one worker."""
 
     number: int
-    host: Host
+    handle: WorkerHandle
     node: str
     first: int | None
     calls: dict[int, Dispatch] = field(default_factory=dict)
@@ -79,14 +79,14 @@ class WorkerSet:
 
     def __init__(
         self,
-        hosts: Hosts,
+        launcher: WorkerLauncher,
         stages: tuple[PlannedStage, ...],
         inbox: Inbox[ReplyKey],
         blocks: BlockTable,
     ) -> None:
         self.records: dict[int, WorkerRecord] = {}
         self.stages = stages
-        self._hosts = hosts
+        self._launcher = launcher
         self._inbox = inbox
         self._blocks = blocks
         self._streams = [planned.fans_out for planned in stages]
@@ -96,21 +96,21 @@ class WorkerSet:
 
     def start(self, action: StartWorker, node: NodeFacts) -> None:
         planned = None if action.first is None else self.stages[action.first]
-        host = self._hosts.start(
+        handle = self._launcher.start(
             str(action.worker),
             self._shared_resources if planned is None else planned.resources,
             node=node,
             runtime_env=planned.runtime_env if planned else None,
             options={"num_cpus": 0, "num_gpus": action.grant.gpus},  # the scheduler counts CPUs
         )
-        record = WorkerRecord(action.worker, host, action.node, action.first)
+        record = WorkerRecord(action.worker, handle, action.node, action.first)
         self.records[action.worker] = record
-        self._inbox.expect(host.greeting, ReplyKey("started", action.worker))
+        self._inbox.expect(handle.ready, ReplyKey("started", action.worker))
 
     def set_up(self, record: WorkerRecord, last: int) -> None:
         """Set up the step of a dedicated worker before its first call."""
         assert record.first is not None
-        ref = record.host.prepare(self._stage_indices(record.first, last))
+        ref = record.handle.set_up(self._stage_indices(record.first, last))
         self._inbox.expect(ref, ReplyKey("set_up", record.number))
 
     def dispatch(self, action: Dispatch, blame: Blame | None) -> None:
@@ -123,10 +123,10 @@ class WorkerSet:
         refs = [self._blocks[piece.handle].ref for piece in action.pieces]
         key = ReplyKey("call", action.worker, action.call)
         if any(self._streams[action.first : action.last + 1]):
-            self._inbox.expect_flow(record.host.flow(step, blame, spans, refs), key)
+            self._inbox.expect_stream(record.handle.stream(step, blame, spans, refs), key)
         else:
-            call = record.host.run(step, blame, spans, refs)
-            self._inbox.expect(call.answer, key, call.parcel)
+            call = record.handle.run(step, blame, spans, refs)
+            self._inbox.expect(call.result, key, call.outputs)
 
     def tear_down(self, worker: int, first: int, last: int) -> None:
         """Tear down the stages of one step in a shared worker, to make room for others."""
@@ -135,7 +135,7 @@ class WorkerSet:
             return
         record.ready_steps.discard(first)
         for position in range(last, first - 1, -1):
-            ref = record.host.drop(self.stages[position].index)
+            ref = record.handle.tear_down(self.stages[position].index)
             self._inbox.expect(ref, ReplyKey("torn_down", worker))
 
     def stop(self, record: WorkerRecord, kind: DownKind, reason: str) -> None:
@@ -144,12 +144,12 @@ class WorkerSet:
             record.end_kind, record.end_reason = kind, reason
             timeout = self._teardown_timeout_s if record.is_up else _UNSTARTED_TIMEOUT_S
             record.end_deadline = time.monotonic() + timeout
-            self._inbox.expect(record.host.end(), ReplyKey("ended", record.number))
+            self._inbox.expect(record.handle.end(), ReplyKey("ended", record.number))
 
     def hurry(self) -> None:
         """Shorten all waiting: the run was asked to stop, and the time for it has passed."""
-        self._teardown_timeout_s = HURRIED_S
-        latest = time.monotonic() + HURRIED_S
+        self._teardown_timeout_s = FORCED_STOP_S
+        latest = time.monotonic() + FORCED_STOP_S
         for record in self.records.values():
             record.end_deadline = min(record.end_deadline, latest)
 
@@ -165,7 +165,7 @@ class WorkerSet:
                 self._warn_of_slow_start(record, now)
                 if not (record.is_pinged or record.end_kind) and self._is_silent(record):
                     record.is_pinged = True
-                    self._inbox.expect(record.host.look(), ReplyKey("ping", record.number))
+                    self._inbox.expect(record.handle.ping(), ReplyKey("ping", record.number))
         return [r for r in self.records.values() if r.end_kind and now > r.end_deadline]
 
     def _warn_of_slow_start(self, record: WorkerRecord, now: float) -> None:
@@ -184,12 +184,12 @@ class WorkerSet:
     def _is_silent(self, record: WorkerRecord) -> bool:
         """Whether no call of this worker will tell us anything: none is running, or all paused."""
         calls = (ReplyKey("call", record.number, call) for call in record.calls)
-        return record.is_up and all(self._inbox.holds(call) for call in calls)
+        return record.is_up and all(self._inbox.is_paused(call) for call in calls)
 
     def remove(self, record: WorkerRecord) -> None:
         """Kill a worker, if it is still there, and drop everything that was expected of it."""
         self.records.pop(record.number, None)
-        record.host.kill()
+        record.handle.kill()
         kinds: Iterable[Any] = ("started", "set_up", "torn_down", "ping", "ended")
         keys = {ReplyKey(kind, record.number) for kind in kinds}
         self._inbox.forget(keys | {ReplyKey("call", record.number, call) for call in record.calls})
@@ -201,8 +201,8 @@ class WorkerSet:
         self._inbox.forget_all()  # or generators that are held back would never end
         ends, certain = [], []
         for record in self.records.values():
-            record.host.break_off()
-            ends.append(record.host.end())
+            record.handle.abort()
+            ends.append(record.handle.end())
             if record.is_up:
                 certain.append(ends[-1])
         try:
@@ -212,7 +212,7 @@ class WorkerSet:
                     ray.wait(waited, num_returns=len(waited), timeout=seconds)
         finally:
             for record in self.records.values():
-                record.host.kill()
+                record.handle.kill()
             self.records.clear()
 
     def _stage_indices(self, first: int, last: int) -> tuple[int, int]:

@@ -1,0 +1,1 @@
+"""Clusters: connect to one, or start a private one."""

@@ -1,0 +1,153 @@
+"""The nodes of a cluster, and what each of them has."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+GPU_MEMORY_LABEL = "curator.gpu-memory-gb"
+"""A node's label that says how much memory each of its GPUs has, where nvidia-smi cannot."""
+
+_KNOWN = ("CPU", "GPU", "memory", "object_store_memory")
+_INTERNAL = ("node:", "accelerator_type:", "bundle_group", "CPU_group", "GPU_group")
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """One node as Ray counts it, busy or not."""
+
+    node_id: str
+    address: str = ""
+    cpus: float = 0.0
+    gpus: float = 0.0
+    memory_gb: float = 0.0
+    object_store_gb: float = 0.0
+    custom: Mapping[str, float] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    gpu_memory_gb: float | None = None
+    """The memory of one of its GPUs (the smallest), where it is known."""
+
+    @property
+    def name(self) -> str:
+        """For messages: an address alone may stand for several nodes on one machine."""
+        return f"{self.address} ({self.node_id[:8]})"
+
+
+@dataclass(frozen=True)
+class ClusterFacts:
+    """All living nodes at one moment."""
+
+    nodes: tuple[NodeFacts, ...]
+
+    @property
+    def cpus(self) -> float:
+        return sum(node.cpus for node in self.nodes)
+
+    @property
+    def gpus(self) -> float:
+        return sum(node.gpus for node in self.nodes)
+
+    @property
+    def spans_machines(self) -> bool:
+        """Whether it has nodes on more than one machine."""
+        return len({node.address for node in self.nodes}) > 1
+
+    def node(self, node_id: str) -> NodeFacts | None:
+        return next((node for node in self.nodes if node.node_id == node_id), None)
+
+    def describe(self) -> str:
+        """One line: alike nodes are counted together."""
+        kinds: dict[str, int] = {}
+        for node in self.nodes:
+            kind = describe_node(node)
+            kinds[kind] = kinds.get(kind, 0) + 1
+        return "; ".join(
+            f"{count} nodes with {kind}" if count > 1 else f"1 node with {kind}"
+            for kind, count in kinds.items()
+        )
+
+
+def describe_node(node: NodeFacts) -> str:
+    parts = [f"{node.cpus:g} CPU", f"{node.memory_gb:.0f} GB of memory"]
+    if node.gpus:
+        size = f" of {node.gpu_memory_gb:.0f} GB" if node.gpu_memory_gb else ""
+        parts.append(f"{node.gpus:g} GPU{size}")
+    parts += [f"{amount:g} {name}" for name, amount in sorted(node.custom.items())]
+    return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class NodeChanges:
+    """How a cluster differs from what it was."""
+
+    joined: tuple[NodeFacts, ...] = ()
+    left: tuple[NodeFacts, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.joined or self.left)
+
+
+class ClusterMonitor:
+    """Looks at the cluster now and then, and says what is new. It costs about a millisecond."""
+
+    def __init__(self, gpu_memory_gb: Mapping[str, float] | None = None) -> None:
+        self._gpu_memory_gb = dict(gpu_memory_gb or {})
+        self.facts = self._look()
+
+    def set_gpu_memory(self, gpu_memory_gb: Mapping[str, float]) -> None:
+        """Take in the GPU memory that nodes told when they were asked."""
+        self._gpu_memory_gb.update(gpu_memory_gb)
+        self.facts = self._look()
+
+    def changes(self) -> NodeChanges:
+        """Which nodes joined and left since the last time; `facts` are then up to date."""
+        before = {node.node_id: node for node in self.facts.nodes}
+        self.facts = self._look()
+        now = {node.node_id for node in self.facts.nodes}
+        return NodeChanges(
+            joined=tuple(node for node in self.facts.nodes if node.node_id not in before),
+            left=tuple(node for key, node in before.items() if key not in now),
+        )
+
+    def _look(self) -> ClusterFacts:
+        import ray
+
+        nodes = ray.nodes()  # type: ignore[no-untyped-call]
+        return cluster_facts(nodes, self._gpu_memory_gb)
+
+
+def current_cluster() -> ClusterFacts:
+    """The cluster that this process is connected to, as it is now."""
+    return ClusterMonitor().facts
+
+
+def cluster_facts(
+    nodes: Iterable[Mapping[str, Any]], gpu_memory_gb: Mapping[str, float] | None = None
+) -> ClusterFacts:
+    """Facts from what `ray.nodes()` gives."""
+    told = gpu_memory_gb or {}
+    alive = [node for node in nodes if node["Alive"]]
+    return ClusterFacts(tuple(_node(node, told.get(node["NodeID"])) for node in alive))
+
+
+def _node(node: Mapping[str, Any], told_gb: float | None) -> NodeFacts:
+    has = node.get("Resources", {})
+    labels = node.get("Labels", {})
+    custom = {k: v for k, v in has.items() if k not in _KNOWN and not k.startswith(_INTERNAL)}
+    return NodeFacts(
+        node_id=node["NodeID"],
+        address=node.get("NodeManagerAddress", ""),
+        cpus=has.get("CPU", 0.0),
+        gpus=has.get("GPU", 0.0),
+        memory_gb=has.get("memory", 0.0) / 1e9,
+        object_store_gb=has.get("object_store_memory", 0.0) / 1e9,
+        custom=custom,
+        labels=labels,
+        gpu_memory_gb=_labelled(labels) or told_gb,
+    )
+
+
+def _labelled(labels: Mapping[str, str]) -> float | None:
+    try:
+        return float(labels[GPU_MEMORY_LABEL])
+    except (KeyError, ValueError):
+        return None

@@ -1,0 +1,119 @@
+"""Wait for what calls to workers return."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Received(Generic[S]):
+    """A result that arrived, or the `error` that Ray raised instead."""
+
+    subject: S
+    value: Any = None
+    outputs: Any = None
+    """The reference to the outputs, which stay in the object store."""
+    error: Exception | None = None
+
+
+class Inbox(Generic[S]):
+    """References that are still to resolve, each with the subject that the driver knows it by."""
+
+    def __init__(self) -> None:
+        self._refs: dict[Any, tuple[S, Any]] = {}
+        self._streams: dict[Any, S] = {}
+        self._paused: dict[S, Any] = {}
+
+    def expect(self, ref: Any, subject: S, outputs: Any = None) -> None:
+        self._refs[ref] = (subject, outputs)
+
+    def expect_stream(self, stream: Any, subject: S) -> None:
+        self._streams[stream] = subject
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is expected."""
+        return not (self._refs or self._streams)
+
+    def pause(self, subject: S) -> None:
+        """Take nothing more from this stream for now, so that its stage waits."""
+        for stream, about in list(self._streams.items()):
+            if about == subject:
+                del self._streams[stream]
+                self._paused[subject] = stream
+
+    def resume(self, subject: S) -> None:
+        stream = self._paused.pop(subject, None)
+        if stream is not None:
+            self._streams[stream] = subject
+
+    def is_paused(self, subject: S) -> bool:
+        return subject in self._paused
+
+    def forget_all(self) -> None:
+        self._refs, self._streams, self._paused = {}, {}, {}
+
+    def forget(self, subjects: "set[S]") -> None:
+        self._refs = {k: v for k, v in self._refs.items() if v[0] not in subjects}
+        self._streams = {k: v for k, v in self._streams.items() if v not in subjects}
+        self._paused = {k: v for k, v in self._paused.items() if k not in subjects}
+
+    def take(self, timeout_s: float) -> list[Received[S]]:
+        """Wait for the first result, then return everything that has arrived."""
+        import ray
+
+        waiting = [*self._refs, *self._streams]
+        if not waiting:
+            time.sleep(timeout_s)
+            return []
+        ready, _ = ray.wait(waiting, num_returns=1, timeout=timeout_s)
+        if ready and len(waiting) > 1:
+            ready, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0)
+        received: list[Received[S]] = []
+        refs = [ref for ref in ready if ref in self._refs]
+        for ref, value in zip(refs, _get_all(refs), strict=True):
+            subject, outputs = self._refs.pop(ref)
+            error = value if isinstance(value, Exception) else None
+            received.append(Received(subject, None if error else value, outputs, error))
+        for stream in ready:
+            if stream in self._streams:
+                received += self._take_from(stream)
+        return received
+
+    def _take_from(self, stream: Any) -> Iterator[Received[S]]:
+        subject = self._streams[stream]
+        try:
+            [result] = _get_all([next(stream)])
+            outputs = None if isinstance(result, Exception) else next(stream)
+        except StopIteration:
+            del self._streams[stream]
+            return
+        if isinstance(result, Exception):
+            del self._streams[stream]
+            yield Received(subject, error=result)
+            return
+        if result.report is not None or result.error is not None or result.aborted:
+            del self._streams[stream]
+        yield Received(subject, result, outputs)
+
+
+def _get_all(refs: list[Any]) -> list[Any]:
+    """Get these objects; an error of Ray takes the place of its object."""
+    import ray
+
+    try:
+        return list(ray.get(refs))
+    except ray.exceptions.RayError:
+        return [_get(ref) for ref in refs]
+
+
+def _get(ref: Any) -> Any:
+    import ray
+
+    try:
+        return ray.get(ref)
+    except ray.exceptions.RayError as error:
+        return error

@@ -1,0 +1,1 @@
+"""Runs on clusters that only Ray's client (ray://) reaches."""

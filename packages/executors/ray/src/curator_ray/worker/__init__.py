@@ -1,0 +1,1 @@
+"""Workers: the processes that run stages."""
