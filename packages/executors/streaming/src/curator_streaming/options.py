@@ -111,7 +111,7 @@ class StreamingOptions:
             yield f"ignore_failures is {self.ignore_failures!r}, but must be True or False"
 
     @classmethod
-    def options_from_config(cls, config: Mapping[str, Any]) -> "StreamingOptions":
+    def from_config(cls, config: Mapping[str, Any]) -> "StreamingOptions":
         return options_from_config(cls, config, "streaming")
 
     def usable_cpus(self, cpus: float) -> float:
