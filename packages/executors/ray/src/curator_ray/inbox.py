@@ -7,6 +7,9 @@ from typing import Any, Generic, TypeVar
 
 S = TypeVar("S")
 
+_POLL_SHARE = 0.2
+"""Share of the time that may go into polling; with many references pending a poll takes long."""
+
 
 @dataclass(frozen=True, slots=True)
 class Received(Generic[S]):
@@ -26,6 +29,7 @@ class Inbox(Generic[S]):
         self._refs: dict[Any, tuple[S, Any]] = {}
         self._streams: dict[Any, S] = {}
         self._paused: dict[S, Any] = {}
+        self._poll_at = 0.0
 
     def expect(self, ref: Any, subject: S, outputs: Any = None) -> None:
         self._refs[ref] = (subject, outputs)
@@ -62,19 +66,15 @@ class Inbox(Generic[S]):
         self._paused = {k: v for k, v in self._paused.items() if k not in subjects}
 
     def take(self, timeout_s: float) -> list[Received[S]]:
-        """Wait for the first result, then return everything that has arrived."""
-        import ray
-
+        """Return everything that has arrived, or wait for the first result."""
         waiting = [*self._refs, *self._streams]
         if not waiting:
             time.sleep(timeout_s)
             return []
-        ready, _ = ray.wait(waiting, num_returns=1, timeout=timeout_s)
-        if ready and len(waiting) > 1:
-            ready, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0)
+        ready = self._wait(waiting, timeout_s)
         received: list[Received[S]] = []
         refs = [ref for ref in ready if ref in self._refs]
-        for ref, value in zip(refs, _get_all(refs), strict=True):
+        for ref, value in zip(refs, get_all(refs), strict=True):
             subject, outputs = self._refs.pop(ref)
             error = value if isinstance(value, Exception) else None
             received.append(Received(subject, None if error else value, outputs, error))
@@ -83,10 +83,27 @@ class Inbox(Generic[S]):
                 received += self._take_from(stream)
         return received
 
+    def _wait(self, waiting: list[Any], timeout_s: float) -> list[Any]:
+        import ray
+
+        started = time.monotonic()
+        if started < self._poll_at:  # collect more results first
+            time.sleep(min(timeout_s, self._poll_at - started))
+            started = time.monotonic()
+            if started < self._poll_at:
+                return []
+        cpu_s = time.thread_time()
+        ready, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0)
+        cpu_s = time.thread_time() - cpu_s
+        self._poll_at = started + cpu_s / _POLL_SHARE
+        if not ready and timeout_s > 0:
+            ready, _ = ray.wait(waiting, num_returns=1, timeout=timeout_s)
+        return list(ready)
+
     def _take_from(self, stream: Any) -> Iterator[Received[S]]:
         subject = self._streams[stream]
         try:
-            [result] = _get_all([next(stream)])
+            [result] = get_all([next(stream)])
             outputs = None if isinstance(result, Exception) else next(stream)
         except StopIteration:
             del self._streams[stream]
@@ -100,7 +117,7 @@ class Inbox(Generic[S]):
         yield Received(subject, result, outputs)
 
 
-def _get_all(refs: list[Any]) -> list[Any]:
+def get_all(refs: list[Any]) -> list[Any]:
     """Get these objects; an error of Ray takes the place of its object."""
     import ray
 

@@ -21,10 +21,12 @@ from curator_ray.worker.deaths import WorkerDeath, explain_death
 from curator_ray.worker.messages import Assignment, Span, Step, WorkerLocation
 from curator_ray.worker.node_tasks import (
     fetch_crash_report,
+    is_on_this_machine,
     remove_folder_on_nodes,
+    request_crash_report,
     request_stop_on_node,
 )
-from curator_ray.worker.status_files import StatusFiles, find_node_id
+from curator_ray.worker.status_files import CrashReport, StatusFiles, find_node_id
 
 if TYPE_CHECKING:
     from ray import ObjectRef, ObjectRefGenerator
@@ -108,11 +110,30 @@ class WorkerHandle:
         ray.kill(self._actor)
 
     def explain_death(self, error: Exception) -> WorkerDeath:
-        """Say why the worker died, after one of its calls raised `error`."""
+        """Say why the worker died, after one of its calls raised `error`.
+
+        Waits up to ten seconds for another machine; `request_crash_report` does not.
+        """
         files = self.status_files
-        is_alive = not files.node_id or current_cluster().node(files.node_id) is not None
+        is_alive = self._is_node_alive(files)
         report = fetch_crash_report(files) if files.node_id and is_alive else None
         return explain_death(report, error, node_is_alive=is_alive)
+
+    def request_crash_report(self) -> "ObjectRef[CrashReport | None] | None":
+        """Ask another machine what the dead worker left there; None if no other can be asked."""
+        files = self.status_files
+        if not files.node_id or is_on_this_machine(files) or not self._is_node_alive(files):
+            return None
+        ref: ObjectRef[CrashReport | None] = request_crash_report(files)
+        return ref
+
+    def explain_death_by(self, report: "CrashReport | None", error: Exception) -> WorkerDeath:
+        """Say why the worker died, with the report that was requested, if one came."""
+        is_alive = self._is_node_alive(self.status_files)
+        return explain_death(report, error, node_is_alive=is_alive)
+
+    def _is_node_alive(self, files: StatusFiles) -> bool:
+        return not files.node_id or current_cluster().node(files.node_id) is not None
 
 
 class WorkerLauncher:

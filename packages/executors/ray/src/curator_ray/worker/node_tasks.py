@@ -34,6 +34,11 @@ def fetch_crash_report(files: StatusFiles) -> CrashReport | None:
     return _run_on_node(files.node_id, read_crash_report, files)
 
 
+def request_crash_report(files: StatusFiles) -> Any:
+    """Like `fetch_crash_report` for another machine, but return a reference and do not wait."""
+    return _submit(files.node_id, read_crash_report, files)
+
+
 def request_stop_on_node(files: StatusFiles) -> None:
     """Have a worker stop before it enters a stage again; does not wait for other machines."""
     if is_on_this_machine(files):

@@ -305,7 +305,7 @@ class Driver:
         self._add_event(events.Tick(now))
         self._check_stop_request(now)
         for record in self._workers.check():
-            self._events.worker_ended(record)
+            self._events.worker_overdue(record)
         if now >= self._next_survey:
             self._next_survey = now + _SURVEY_INTERVAL_S
             self._survey_nodes(now)

@@ -14,10 +14,11 @@ from curator_ray.recovery import CrashHistory
 from curator_ray.worker.deaths import WorkerDeath, is_worker_death
 from curator_ray.worker.messages import CallResult
 from curator_ray.worker.output import LogRelay
+from curator_ray.worker.status_files import CrashReport
 
 from curator_streaming.engine.blocks import BlockTable, size_of
 from curator_streaming.engine.results import FinalBlock, Results
-from curator_streaming.engine.workers import ReplyKey, WorkerRecord, WorkerSet
+from curator_streaming.engine.workers import PendingDeath, ReplyKey, WorkerRecord, WorkerSet
 from curator_streaming.scheduling import events
 from curator_streaming.scheduling.actions import Dispatch
 from curator_streaming.scheduling.parcels import Parcel, Piece
@@ -62,6 +63,7 @@ class EventSource:
             "torn_down": self._on_torn_down,
             "ping": self._on_ping,
             "ended": lambda record, _: self.worker_ended(record),
+            "crash_report": self._on_crash_report,
         }
 
     def handle(self, reply: Received[ReplyKey]) -> None:
@@ -69,9 +71,11 @@ class EventSource:
         record = self._workers.records.get(reply.subject.worker)
         if record is None:
             return
+        if record.death and reply.subject.kind != "crash_report":
+            return  # that it is dead is known already
         if isinstance(reply.value, CallResult):
             self._relay.forward(str(record.number), reply.value.lines, reply.value.output)
-        if reply.error is not None and reply.subject.kind != "ended":
+        if reply.error is not None and reply.subject.kind not in ("ended", "crash_report"):
             self._on_error(record, reply.subject, reply.error)
         else:
             self._handlers[reply.subject.kind](record, reply)
@@ -197,8 +201,15 @@ class EventSource:
 
     def kill_worker(self, record: WorkerRecord, reason: str) -> None:
         """Kill a worker that hangs, and report it as dead."""
-        death = record.handle.explain_death(TimeoutError(reason))
-        self._report_death(record, replace(death, reason=reason))
+        if record.death is None:
+            self._find_reason(record, PendingDeath(TimeoutError(reason), reason))
+
+    def worker_overdue(self, record: WorkerRecord) -> None:
+        """Stop waiting: the worker does not end, or the report about its death does not come."""
+        if record.death is not None:
+            self._explain_death(record, record.death, None)
+        else:
+            self.worker_ended(record)
 
     def node_lost(self, node: str) -> None:
         """Forget the workers of a node; `NodeLost` tells the scheduler about all of them."""
@@ -228,7 +239,26 @@ class EventSource:
         if record.end_kind and not record.calls:
             self.worker_ended(record)
             return
-        self._report_death(record, record.handle.explain_death(error))
+        self._find_reason(record, PendingDeath(error))
+
+    def _find_reason(self, record: WorkerRecord, death: PendingDeath) -> None:
+        """Find out why a worker died, without waiting for another machine to answer."""
+        ref = record.handle.request_crash_report()
+        if ref is not None:
+            self._workers.await_crash_report(record, ref, death)
+            return
+        found = record.handle.explain_death(death.error)
+        self._report_death(record, replace(found, reason=death.reason or found.reason))
+
+    def _on_crash_report(self, record: WorkerRecord, reply: Received[ReplyKey]) -> None:
+        if record.death is not None:
+            self._explain_death(record, record.death, reply.value)
+
+    def _explain_death(
+        self, record: WorkerRecord, death: PendingDeath, report: CrashReport | None
+    ) -> None:
+        found = record.handle.explain_death_by(report, death.error)
+        self._report_death(record, replace(found, reason=death.reason or found.reason))
 
     def _report_death(self, record: WorkerRecord, death: WorkerDeath) -> None:
         reason = death.message

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from curator_core import AnyTask, PlannedStage
 from curator_core.model.lineage import Lineage
 from curator_core.model.reports import CallReport, Keys
+from curator_ray.inbox import get_all
 from curator_ray.recovery import SourceReruns
 from curator_ray.remote.messages import SourceKeys
 
@@ -97,6 +98,10 @@ class OutputQueue:
             return None
 
 
+_BLOCKS_PER_FETCH = 64
+_BYTES_PER_FETCH = 4 << 20
+
+
 @dataclass(frozen=True, slots=True)
 class FinalBlock:
     """Outputs of the last stage in the object store, if any, and the report of their call."""
@@ -139,14 +144,31 @@ class Results:
         """Hand over what there is room for, and report what has been consumed."""
         self._report_consumed()
         while self._to_fetch and (self._to_fetch[0].ref is None or self._sink.has_room):
-            block = self._to_fetch.popleft()
-            before = self._sink.added
-            lineages = [] if block.ref is None else self._fetch(block)
-            if lineages is None:
-                continue
-            added = self._sink.added
-            self._to_report.append((added if added > before else 0, block, lineages))
-            self._report_consumed()
+            blocks = self._next_blocks()
+            for block, outputs in zip(blocks, self._fetch(blocks), strict=True):
+                self._hand_over(block, outputs)
+
+    def _next_blocks(self) -> list[FinalBlock]:
+        """Take the next blocks to fetch: a few at once, because each fetch has a fixed cost."""
+        blocks, size = [self._to_fetch.popleft()], 0
+        while self._to_fetch and len(blocks) < _BLOCKS_PER_FETCH:
+            size += self._to_fetch[0].size
+            if size > _BYTES_PER_FETCH:
+                break
+            blocks.append(self._to_fetch.popleft())
+        return blocks
+
+    def _hand_over(self, block: FinalBlock, outputs: list[AnyTask] | Exception) -> None:
+        if isinstance(outputs, Exception):
+            self.reruns.rerun(block.keys, f"its outputs were lost ({type(outputs).__name__})")
+            self.consumed_bytes += block.size
+            return
+        before = self._sink.added
+        self._sink.add([one for task in outputs for one in self._run.emit(task)], block.size)
+        added = self._sink.added
+        lineages = [task.lineage for task in outputs]
+        self._to_report.append((added if added > before else 0, block, lineages))
+        self._report_consumed()
 
     def _report_consumed(self) -> None:
         while self._to_report and self._to_report[0][0] <= self._sink.consumed:
@@ -160,16 +182,12 @@ class Results:
         """Fail these sources; others that share outputs with them are run again."""
         self._sink.add(self.reruns.fail_sources(keys, reason, stage), 0)
 
-    def _fetch(self, block: FinalBlock) -> list[Lineage] | None:
-        """Hand over the outputs and return their lineages; None if they are lost."""
-        import ray
+    def _fetch(self, blocks: list[FinalBlock]) -> list[list[AnyTask] | Exception]:
+        """Return the outputs of each block, or the error of Ray if they are lost."""
+        packs = get_all([block.ref for block in blocks if block.ref is not None])
+        found = iter(packs)
+        return [[] if block.ref is None else _unpack(next(found)) for block in blocks]
 
-        try:
-            outputs = ray.get(block.ref).unpack()
-        except ray.exceptions.RayError as error:
-            self.reruns.rerun(block.keys, f"its outputs were lost ({type(error).__name__})")
-            self.consumed_bytes += block.size
-            return None
-        emitted = [one for output in outputs for one in self._run.emit(output)]
-        self._sink.add(emitted, block.size)
-        return [output.lineage for output in outputs]
+
+def _unpack(pack: Any) -> list[AnyTask] | Exception:
+    return pack if isinstance(pack, Exception) else pack.unpack()

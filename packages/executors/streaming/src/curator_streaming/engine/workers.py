@@ -31,6 +31,9 @@ PING_INTERVAL_S = 1.0
 LAST_TEARDOWN_TIMEOUT_S = 15.0
 """How long teardown may take at the end of a run; a busy machine needs more than a moment."""
 
+CRASH_REPORT_TIMEOUT_S = 10.0
+"""How long another machine may take to say why a worker died there."""
+
 _UNSTARTED_TIMEOUT_S = 3.0
 """How long to wait for workers that never answered: they have nothing to tear down."""
 
@@ -63,13 +66,24 @@ class WorkerRecord:
     """Whether a ping is on its way."""
 
     failed_step: int | None = None
+    death: "PendingDeath | None" = None
+    """Set when it is dead, until the reason is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingDeath:
+    """A death that waits for the report of another machine."""
+
+    error: Exception
+    reason: str = ""
+    """Why we kill the worker, if we do; then only the rest of the report is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyKey:
     """What a reply that is still to come will be about."""
 
-    kind: Literal["started", "set_up", "call", "torn_down", "ping", "ended"]
+    kind: Literal["started", "set_up", "call", "torn_down", "ping", "ended", "crash_report"]
     worker: int
     call: int = -1
 
@@ -140,11 +154,17 @@ class WorkerSet:
 
     def stop(self, record: WorkerRecord, kind: DownKind, reason: str) -> None:
         """Let a worker finish its calls, tear down and end."""
-        if record.end_kind is None:
+        if record.end_kind is None and record.death is None:
             record.end_kind, record.end_reason = kind, reason
             timeout = self._teardown_timeout_s if record.is_up else _UNSTARTED_TIMEOUT_S
             record.end_deadline = time.monotonic() + timeout
             self._inbox.expect(record.handle.end(), ReplyKey("ended", record.number))
+
+    def await_crash_report(self, record: WorkerRecord, ref: Any, death: PendingDeath) -> None:
+        """Expect the report of another machine; `check` returns the worker if none comes."""
+        record.death = death
+        record.end_deadline = time.monotonic() + CRASH_REPORT_TIMEOUT_S
+        self._inbox.expect(ref, ReplyKey("crash_report", record.number))
 
     def hurry(self) -> None:
         """Shorten all waiting: the run was asked to stop, and the time for it has passed."""
@@ -154,7 +174,7 @@ class WorkerSet:
             record.end_deadline = min(record.end_deadline, latest)
 
     def check(self) -> list[WorkerRecord]:
-        """Ping silent workers, warn of slow starts, and return those that should have ended.
+        """Ping silent workers, warn of slow starts, and return those whose deadline has passed.
 
         Without a ping the death of a worker that is idle or held back would not be noticed.
         """
@@ -163,10 +183,12 @@ class WorkerSet:
             self._next_check = now + PING_INTERVAL_S
             for record in self.records.values():
                 self._warn_of_slow_start(record, now)
-                if not (record.is_pinged or record.end_kind) and self._is_silent(record):
+                is_expected = record.is_pinged or record.end_kind or record.death
+                if not is_expected and self._is_silent(record):
                     record.is_pinged = True
                     self._inbox.expect(record.handle.ping(), ReplyKey("ping", record.number))
-        return [r for r in self.records.values() if r.end_kind and now > r.end_deadline]
+        ending = (r for r in self.records.values() if r.end_kind or r.death)
+        return [record for record in ending if now > record.end_deadline]
 
     def _warn_of_slow_start(self, record: WorkerRecord, now: float) -> None:
         waited = now - record.started_at
@@ -190,7 +212,7 @@ class WorkerSet:
         """Kill a worker, if it is still there, and drop everything that was expected of it."""
         self.records.pop(record.number, None)
         record.handle.kill()
-        kinds: Iterable[Any] = ("started", "set_up", "torn_down", "ping", "ended")
+        kinds: Iterable[Any] = ("started", "set_up", "torn_down", "ping", "ended", "crash_report")
         keys = {ReplyKey(kind, record.number) for kind in kinds}
         self._inbox.forget(keys | {ReplyKey("call", record.number, call) for call in record.calls})
 
