@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from curator_ray.cluster.nodes import (
     ClusterMonitor,
     NodeFacts,
@@ -72,6 +73,24 @@ class TestClusterWatch:
         assert with_gpus.gpu_memory_gb == 40.0
         assert facts.node(with_gpus.node_id) is with_gpus
         assert facts.node("nobody") is None
+
+    def test_a_node_that_dies_while_another_is_asked_is_reported(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        listed = [RAW, {**RAW, "NodeID": "dying"}]
+        monkeypatch.setattr("ray.nodes", lambda: listed)
+        monitor = ClusterMonitor()
+        listed.append({**RAW, "NodeID": "joined", "Labels": {}})
+        [joined] = monitor.changes().joined
+        listed[1:] = [{**listed[1], "Alive": False}, listed[2], {**RAW, "NodeID": "later"}]
+
+        monitor.set_gpu_memory({joined.node_id: 24.0})
+        changes = monitor.changes()
+
+        assert [node.node_id for node in changes.left] == ["dying"]
+        assert [node.node_id for node in changes.joined] == ["later"]
+        [found] = [node for node in monitor.facts.nodes if node.node_id == "joined"]
+        assert found.gpu_memory_gb == 24.0
 
     def test_a_node_joins_and_leaves(self, cluster: Any) -> None:
         watch = ClusterMonitor()

@@ -1,7 +1,7 @@
 """The nodes of a cluster, and what each of them has."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 GPU_MEMORY_LABEL = "curator.gpu-memory-gb"
@@ -94,9 +94,18 @@ class ClusterMonitor:
         self.facts = self._look()
 
     def set_gpu_memory(self, gpu_memory_gb: Mapping[str, float]) -> None:
-        """Take in the GPU memory that nodes told when they were asked."""
+        """Record the GPU memory that nodes reported.
+
+        Nodes that join or die while others are asked must not slip into `facts` here: `changes`
+        would never report them.
+        """
         self._gpu_memory_gb.update(gpu_memory_gb)
-        self.facts = self._look()
+        nodes = self.facts.nodes
+        self.facts = ClusterFacts(tuple(self._with_gpu_memory(node) for node in nodes))
+
+    def _with_gpu_memory(self, node: NodeFacts) -> NodeFacts:
+        reported = self._gpu_memory_gb.get(node.node_id)
+        return replace(node, gpu_memory_gb=_labelled(node.labels) or reported)
 
     def changes(self) -> NodeChanges:
         """Which nodes joined and left since the last time; `facts` are then up to date."""
