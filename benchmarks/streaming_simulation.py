@@ -17,24 +17,21 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from curator_streaming.scheduling import actions, events
-from curator_streaming.scheduling.balancing import Claimant, fair_counts
-from curator_streaming.scheduling.needs import GB, UNIT, Capacity, Need
-from curator_streaming.scheduling.nodes import Node
-from curator_streaming.scheduling.parcels import Parcel
-from curator_streaming.scheduling.scheduler import Scheduler
-from curator_streaming.scheduling.settings import Settings
-from curator_streaming.scheduling.steps import StepSpec
-from curator_streaming.simulating.measures import Measures
-from curator_streaming.simulating.simulation import Simulation
-from curator_streaming.simulating.workloads import (
-    SimulatedStep,
-    cpu_step,
-    gpu_step,
-    heavy_tailed,
-    nodes_of,
-)
+from curator_streaming.scheduler import actions, events
+from curator_streaming.scheduler.allocation import StepDemand, allocate_fairly
+from curator_streaming.scheduler.blocks import Block
+from curator_streaming.scheduler.core import Scheduler
+from curator_streaming.scheduler.placement import NodeResources
+from curator_streaming.scheduler.resources import GB, UNIT, Capacity, Need
+from curator_streaming.scheduler.settings import Settings
+from curator_streaming.scheduler.steps import StepSpec
 from measuring.figures import Figure, save, show
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "kits"))
+
+from simulator.measures import Measures
+from simulator.simulation import Simulation
+from simulator.workloads import SimulatedStep, cpu_step, gpu_step, heavy_tailed, nodes_of
 
 RESULTS = Path(__file__).parent / "results" / "streaming_simulation.json"
 HEAVY_TAIL = heavy_tailed(1.0)
@@ -47,8 +44,8 @@ JUMP_AT = 60.0
 
 def keeping_busy(gpus: int, tasks_per_gpu: int, *, deaths_per_s: float) -> Figure:
     steps = [
-        cpu_step("decode", 0.4, factors=HEAVY_TAIL, gives_bytes=1 << 20),
-        gpu_step("embed", 1.0, factors=HEAVY_TAIL, setup_s=10.0, gives_bytes=10_000),
+        cpu_step("decode", 0.4, factors=HEAVY_TAIL, output_bytes=1 << 20),
+        gpu_step("embed", 1.0, factors=HEAVY_TAIL, setup_s=10.0, output_bytes=10_000),
         cpu_step("write", 0.1),
     ]
     nodes = gpus // 8
@@ -64,7 +61,7 @@ def keeping_busy(gpus: int, tasks_per_gpu: int, *, deaths_per_s: float) -> Figur
     start, stop = measures.warm_up(gpus), measures.steady_until(gpus)
     busy = measures.gpu_busy(start, stop)
     outcomes = simulation.outcomes
-    lost = gpus * tasks_per_gpu - sum((outcomes.delivered + outcomes.condemned).values())
+    lost = gpus * tasks_per_gpu - sum((outcomes.delivered + outcomes.quarantined).values())
     within = measures.peak_bytes <= budget
     value = (
         f"{busy:.2%} busy ({measures.gpu_capacity(gpus, start, stop):.2%} of all GPUs), warm after "
@@ -132,13 +129,13 @@ def each_its_own(steps: Sequence[SimulatedStep]) -> list[SimulatedStep]:
 
 def best_offline(steps: Sequence[SimulatedStep], gpus: int) -> list[SimulatedStep]:
     """The best number of workers for each model, from their true costs."""
-    nodes = [Node(n.name, n.capacity) for n in nodes_of(gpus // 8, cpus=16, gpus=8)]
-    claimants = [
-        Claimant(i, step.need, step.seconds(0.0), 1 << 30)
+    nodes = [NodeResources(n.name, n.capacity) for n in nodes_of(gpus // 8, cpus=16, gpus=8)]
+    demands = [
+        StepDemand(i, step.need, step.seconds(0.0), 1 << 30)
         for i, step in enumerate(steps)
         if step.need.gpus
     ]
-    counts = fair_counts(nodes, claimants)
+    counts = allocate_fairly(nodes, demands)
     return [replace(step, num_workers=counts.get(i)) for i, step in enumerate(steps)]
 
 
@@ -238,25 +235,25 @@ class Echo:
         if isinstance(action, actions.Dispatch):
             self.calls.append(action)
             self.dispatched += 1
-        elif isinstance(action, actions.AskForSources):
-            parcel = self._parcel(action.tasks, "")
+        elif isinstance(action, actions.RequestSources):
+            parcel = self._block(action.tasks, "")
             self.happened.append(events.SourcesOffered(self.now, (parcel,)))
         elif isinstance(action, actions.StartWorker):
             self.places[action.worker] = action.node
             self.happened.append(events.WorkerUp(self.now, action.worker))
 
     def _answer(self, call: actions.Dispatch) -> None:
-        tasks = sum(len(piece) for piece in call.pieces)
+        tasks = sum(len(piece) for piece in call.inputs)
         self.tasks += tasks
         is_last = call.last == self.last
-        outputs = () if is_last else (self._parcel(tasks, self.places[call.worker]),)
+        outputs = () if is_last else (self._block(tasks, self.places[call.worker]),)
         seconds = 0.001 * tasks
         done = events.CallDone(self.now, call.call, outputs, seconds, 0.0, {call.first: seconds})
         self.happened.append(done)
 
-    def _parcel(self, tasks: int, node: str) -> Parcel:
+    def _block(self, tasks: int, node: str) -> Block:
         self.handles += 1
-        return Parcel(self.handles, tasks, tasks * 100, node)
+        return Block(self.handles, tasks, tasks * 100, node)
 
 
 def jobs(*, is_quick: bool) -> list[Callable[[], Figure]]:

@@ -1,13 +1,13 @@
 """The closing summary: readable figures, and nothing about work that was not done."""
 
 from curator_streaming.report import summary_lines
-from curator_streaming.scheduling import events
-from curator_streaming.scheduling.needs import GB, UNIT, Capacity, Need
-from curator_streaming.scheduling.parcels import Parcel
-from curator_streaming.scheduling.scheduler import Scheduler
-from curator_streaming.scheduling.steps import StepSpec
-from curator_streaming.simulating.simulation import Simulation
-from curator_streaming.simulating.workloads import cpu_step, gpu_step, nodes_of
+from curator_streaming.scheduler import events
+from curator_streaming.scheduler.blocks import Block
+from curator_streaming.scheduler.core import Scheduler
+from curator_streaming.scheduler.resources import GB, UNIT, Capacity, Need
+from curator_streaming.scheduler.steps import StepSpec
+from simulator.simulation import Simulation
+from simulator.workloads import cpu_step, gpu_step, nodes_of
 
 
 def report(*steps, tasks, gpus=0):
@@ -39,9 +39,9 @@ def test_a_dedicated_stage_without_workers_is_named_as_such():
         ]
     )
     scheduler.handle([events.NodeJoined(0.0, "n", Capacity(1, GB))])
-    scheduler.handle([events.SourcesOffered(0.0, (Parcel("h", 50, 50),))])
+    scheduler.handle([events.SourcesOffered(0.0, (Block("h", 50, 50),))])
     scheduler.handle([events.WorkerUp(0.0, 1)])
-    scheduler.handle([events.CallDone(0.1, 1, (Parcel("o", 1, 600),), 0.1)])
+    scheduler.handle([events.CallDone(0.1, 1, (Block("o", 1, 600),), 0.1)])
     for tick in range(40):
         scheduler.handle([events.Tick(0.1 * tick)])
 
@@ -53,7 +53,7 @@ def test_a_dedicated_stage_without_workers_is_named_as_such():
 def test_a_run_without_tasks_has_no_summary():
     scheduler = Scheduler([StepSpec(0, 0, ("clean",), Need(UNIT))])
     scheduler.handle([events.NodeJoined(0.0, "n", Capacity(1, GB))])
-    scheduler.handle([events.SourcesOffered(0.0, (Parcel("h", 50, 50),))])
+    scheduler.handle([events.SourcesOffered(0.0, (Block("h", 50, 50),))])
     scheduler.handle([events.WorkerUp(0.0, 1)])
     for tick in range(40):
         scheduler.handle([events.Tick(0.1 * tick)])

@@ -7,7 +7,7 @@ from typing import Any
 from curator_core.errors import PipelineError
 from curator_ray.options import choice_problems, number_problems, options_from_config
 
-from curator_streaming.scheduling.settings import Settings
+from curator_streaming.scheduler.settings import Settings
 
 STREAMING = "streaming"
 BATCH = "batch"

@@ -7,8 +7,8 @@ from curator_core.model.snapshot import ExecutorState, Queue
 from curator_ray.cluster.object_store import StoreMonitor
 
 from curator_streaming.engine.workers import WorkerRecord, WorkerSet
-from curator_streaming.scheduling.scheduler import Scheduler
-from curator_streaming.scheduling.summaries import StepSummary, Summary
+from curator_streaming.scheduler.core import Scheduler
+from curator_streaming.scheduler.stats import StepSummary, Summary
 
 _NOTABLE_S = 1.0
 """Shorter runs need no summary, and shorter setups are not mentioned."""

@@ -19,7 +19,7 @@ from curator_ray.transfer.modules import PlanPacker
 
 from curator_streaming.engine.blocks import BlockTable
 from curator_streaming.engine.driver import Driver, EngineContext
-from curator_streaming.scheduling.parcels import Parcel
+from curator_streaming.scheduler.blocks import Block
 
 if TYPE_CHECKING:
     from curator_core.run.run import ActiveRun
@@ -81,7 +81,7 @@ class RequestQueue:
     def is_ready(self) -> bool:
         return self.wanted > 0 and bool(self._waiting)
 
-    def take(self) -> list[Parcel]:
+    def take(self) -> list[Block]:
         tasks: list[AnyTask] = []
         while self._waiting and len(tasks) < self.wanted:
             task = self._run.admit(self._waiting.popleft().source)
@@ -90,7 +90,7 @@ class RequestQueue:
         self.wanted -= len(tasks)
         return self.store(tasks)
 
-    def store(self, tasks: list[AnyTask]) -> list[Parcel]:
+    def store(self, tasks: list[AnyTask]) -> list[Block]:
         """Store each task as a block of its own, since each is answered separately."""
         for kind in {type(task) for task in tasks}:
             self._baggage.add_task_type(kind)

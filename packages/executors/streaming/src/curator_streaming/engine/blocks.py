@@ -11,8 +11,8 @@ from curator_core.model.reports import Keys
 from curator_ray.transfer.packing import put_tasks
 from curator_ray.worker.messages import CallResult
 
-from curator_streaming.scheduling import parcels as scheduling
-from curator_streaming.scheduling.parcels import Piece
+from curator_streaming.scheduler import blocks as scheduled
+from curator_streaming.scheduler.blocks import BlockSlice
 
 _DRIVER_BYTES_PER_TASK = 200
 """What the driver itself keeps of a task, roughly."""
@@ -34,20 +34,20 @@ class BlockTable:
         self._blocks: dict[Hashable, Block] = {}
         self._handles = count()
 
-    def put(self, tasks: list[AnyTask]) -> scheduling.Parcel:
+    def put(self, tasks: list[AnyTask]) -> scheduled.Block:
         """Store tasks of this process."""
         ref, size = put_tasks(tasks)
         block = Block(ref, [t.task_id for t in tasks], [tuple(t.lineage) for t in tasks])
         return self._add(block, size, "")
 
-    def add(self, ref: Any, answer: CallResult, node: str) -> scheduling.Parcel:
+    def add(self, ref: Any, answer: CallResult, node: str) -> scheduled.Block:
         """Record the outputs of a call, which are in the store already."""
         return self._add(Block(ref, answer.task_ids, answer.sources), size_of(answer), node)
 
-    def _add(self, block: Block, size: int, node: str) -> scheduling.Parcel:
+    def _add(self, block: Block, size: int, node: str) -> scheduled.Block:
         handle = next(self._handles)
         self._blocks[handle] = block
-        return scheduling.Parcel(handle, len(block.ids), size, node)
+        return scheduled.Block(handle, len(block.ids), size, node)
 
     def __getitem__(self, handle: Hashable) -> Block:
         return self._blocks[handle]
@@ -55,7 +55,7 @@ class BlockTable:
     def release(self, handle: Hashable) -> None:
         self._blocks.pop(handle, None)
 
-    def source_keys(self, pieces: Iterable[Piece]) -> Keys:
+    def source_keys(self, pieces: Iterable[BlockSlice]) -> Keys:
         """Return the sources that these tasks come from, each once."""
         found: dict[SourceKey, None] = {}
         for piece in pieces:
@@ -64,13 +64,13 @@ class BlockTable:
                 found.update(dict.fromkeys(keys))
         return tuple(found)
 
-    def single_tasks(self, pieces: Iterable[Piece]) -> Iterator[tuple[Piece, str]]:
+    def single_tasks(self, pieces: Iterable[BlockSlice]) -> Iterator[tuple[BlockSlice, str]]:
         """Yield each task as a piece of its own, with its id."""
         for piece in pieces:
             block = self._blocks.get(piece.handle)
             for position in range(piece.start, piece.stop) if block else ():
                 assert block is not None
-                yield Piece(piece.handle, position, position + 1), block.ids[position]
+                yield BlockSlice(piece.handle, position, position + 1), block.ids[position]
 
     def void_handles(self, attempts: dict[str, int]) -> tuple[Hashable, ...]:
         """Return the blocks that hold nothing but earlier attempts at these sources."""

@@ -24,11 +24,11 @@ from curator_streaming.engine.sources import Sources, TaskInput
 from curator_streaming.engine.workers import LAST_TEARDOWN_TIMEOUT_S, ReplyKey, WorkerSet
 from curator_streaming.options import StreamingOptions
 from curator_streaming.report import StateReader, describe_bottleneck, progress_line, summary_lines
-from curator_streaming.scheduling import actions, events
-from curator_streaming.scheduling.needs import GB, Capacity, Device
-from curator_streaming.scheduling.scheduler import Scheduler
-from curator_streaming.scheduling.settings import Settings
-from curator_streaming.scheduling.steps import steps_of
+from curator_streaming.scheduler import actions, events
+from curator_streaming.scheduler.core import Scheduler
+from curator_streaming.scheduler.resources import GB, Capacity, Device
+from curator_streaming.scheduler.settings import Settings
+from curator_streaming.scheduler.steps import plan_steps
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun
@@ -71,7 +71,7 @@ class Driver:
         sink: OutputSink,
         wakeup: threading.Event,
     ) -> None:
-        steps = steps_of(stages, fuses=not context.settings.has_barriers)
+        steps = plan_steps(stages, fuses=not context.settings.has_barriers)
         self._run = run
         self._options = context.options
         self._survey = context.survey
@@ -110,7 +110,7 @@ class Driver:
             actions.Pause: lambda a: self._inbox.pause(self._reply_key(a.call)),
             actions.Resume: lambda a: self._inbox.resume(self._reply_key(a.call)),
             actions.Release: lambda a: self._blocks.release(a.handle),
-            actions.AskForSources: self._request_sources,
+            actions.RequestSources: self._request_sources,
             actions.GiveUp: self._give_up,
             actions.Fail: self._fail,
             actions.Explain: self._explain,
@@ -224,7 +224,7 @@ class Driver:
         if not again:
             return
         void = self._blocks.void_handles(reruns.attempts)
-        first: list[events.Event] = [events.Withdrawn(_now(), void)] if void else []
+        first: list[events.Event] = [events.BlocksWithdrawn(_now(), void)] if void else []
         if not self._is_stopping:
             first.append(events.SourcesOffered(_now(), tuple(self._input.store(again))))
         self._events.pending[:0] = first
@@ -252,11 +252,11 @@ class Driver:
         self._workers.stop(record, "stopped", action.reason)
 
     def _dispatch(self, action: actions.Dispatch) -> None:
-        if action.condemned:
-            for piece, task_id in self._blocks.single_tasks(action.pieces):
+        if action.quarantine:
+            for piece, task_id in self._blocks.single_tasks(action.inputs):
                 index = self._stages[action.first].index
                 self._crashes.quarantine(index, task_id, self._events.reason_for(piece))
-        blame = self._crashes.blame_for(self._blocks.source_keys(action.pieces))
+        blame = self._crashes.blame_for(self._blocks.source_keys(action.inputs))
         self._workers.dispatch(action, blame)
 
     def _reply_key(self, call: int) -> ReplyKey:
@@ -265,11 +265,11 @@ class Driver:
                 return ReplyKey("call", record.number, call)
         return ReplyKey("call", -1, call)
 
-    def _request_sources(self, action: actions.AskForSources) -> None:
+    def _request_sources(self, action: actions.RequestSources) -> None:
         self._input.wanted += action.tasks
 
     def _give_up(self, action: actions.GiveUp) -> None:
-        keys = self._blocks.source_keys([action.piece])
+        keys = self._blocks.source_keys([action.task])
         stage = self._stages[action.first]
         self._results.fail_sources(keys, f"its worker {action.reason}", stage)
 
@@ -294,7 +294,7 @@ class Driver:
 
     @property
     def _check_at(self) -> float:
-        return min(self._next_check, self._scheduler.tells_at or _FOREVER_S)
+        return min(self._next_check, self._scheduler.wake_at or _FOREVER_S)
 
     def _check(self) -> None:
         now = _now()
@@ -319,11 +319,11 @@ class Driver:
         if stopping.is_requested and not self._is_stopping:
             self._is_stopping = True
             self._input.wanted = 0
-            self._add_event(events.StopAsked(now, now + _FOREVER_S))
+            self._add_event(events.StopRequested(now, now + _FOREVER_S))
         if stopping.is_overdue and not self._is_overdue:
             self._is_overdue = True
             self._workers.hurry()
-            self._add_event(events.StopAsked(now, now))
+            self._add_event(events.StopRequested(now, now))
             self._add_event(events.Tick(now))
 
     def _survey_nodes(self, now: float) -> None:

@@ -19,10 +19,10 @@ from curator_ray.worker.status_files import CrashReport
 from curator_streaming.engine.blocks import BlockTable, size_of
 from curator_streaming.engine.results import FinalBlock, Results
 from curator_streaming.engine.workers import PendingDeath, ReplyKey, WorkerRecord, WorkerSet
-from curator_streaming.scheduling import events
-from curator_streaming.scheduling.actions import Dispatch
-from curator_streaming.scheduling.parcels import Parcel, Piece
-from curator_streaming.scheduling.steps import StepSpec
+from curator_streaming.scheduler import events
+from curator_streaming.scheduler.actions import Dispatch
+from curator_streaming.scheduler.blocks import Block, BlockSlice
+from curator_streaming.scheduler.steps import StepSpec
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun
@@ -101,7 +101,7 @@ class EventSource:
         record.rss = answer.rss_bytes
         self.pending.append(events.WorkerUp(_now(), record.number))
         self.pending.append(
-            events.SetUpMeasured(_now(), record.number, record.first, answer.setup_seconds)
+            events.SetupMeasured(_now(), record.number, record.first, answer.setup_seconds)
         )
 
     def _on_torn_down(self, record: WorkerRecord, reply: Received[ReplyKey]) -> None:
@@ -136,15 +136,15 @@ class EventSource:
             return
         record.ready_steps.add(call.first)
         self.pending.append(
-            events.SetUpMeasured(_now(), record.number, call.first, answer.setup_seconds, grown)
+            events.SetupMeasured(_now(), record.number, call.first, answer.setup_seconds, grown)
         )
 
     def _add_outputs(self, record: WorkerRecord, call: Dispatch, reply: Received[ReplyKey]) -> None:
         """Record the outputs of a call, and its report if it has ended."""
         answer: CallResult = reply.value
         is_last = call.last == len(self._stages) - 1
-        outputs: tuple[Parcel, ...] = ()
-        keys = self._blocks.source_keys(call.pieces)
+        outputs: tuple[Block, ...] = ()
+        keys = self._blocks.source_keys(call.inputs)
         # Read before the run takes over the report and changes it.
         counts = None if answer.report is None else _StageCounts(answer.report)
         if len(answer):
@@ -160,7 +160,7 @@ class EventSource:
         seconds = record.partial_seconds.pop(call.call, 0.0) + answer.seconds
         if counts is None:
             record.partial_seconds[call.call] = seconds
-            self.pending.append(events.CallGave(_now(), call.call, outputs))
+            self.pending.append(events.CallYielded(_now(), call.call, outputs))
             return
         del record.calls[call.call]
         positions = {
@@ -219,7 +219,7 @@ class EventSource:
             for call in record.calls.values():
                 self._void_partial_outputs(record, call, "was on a node that is gone")
 
-    def reason_for(self, _: Piece) -> str:
+    def reason_for(self, _: BlockSlice) -> str:
         return f"its worker {self._last_death}"
 
     def _on_error(self, record: WorkerRecord, key: ReplyKey, error: Exception) -> None:
@@ -268,7 +268,7 @@ class EventSource:
         self._run.record_worker_loss(str(record.number), reason, stage_index)
         culprit = next(iter(record.calls.values()), None)
         note = death.status
-        suspects: tuple[Piece, ...] = ()
+        suspects: tuple[BlockSlice, ...] = ()
         kind: events.DownKind = "died"
         first = None
         is_innocent = "node that is gone" in reason
@@ -277,8 +277,8 @@ class EventSource:
             kind, first = "setup", culprit.first if culprit else record.first
         elif note is not None and culprit is not None:
             self._crashes.record_crash(note, f"its worker {reason}", death.weight)
-            suspects = tuple(_tasks_in_hand(note, self._blocks.single_tasks(culprit.pieces)))
-            is_innocent = is_innocent or (culprit.condemned and bool(suspects))
+            suspects = tuple(_tasks_in_hand(note, self._blocks.single_tasks(culprit.inputs)))
+            is_innocent = is_innocent or (culprit.quarantine and bool(suspects))
         for call in record.calls.values():
             self._void_partial_outputs(record, call, reason)
         self._workers.remove(record)
@@ -299,13 +299,13 @@ class EventSource:
     def _inputs_lost(self, call: Dispatch, error: Exception) -> None:
         """Run the sources of a call again, because its inputs were lost with their node."""
         reason = f"its data was lost ({type(error).__name__})"
-        self._results.reruns.rerun(self._blocks.source_keys(call.pieces), reason)
+        self._results.reruns.rerun(self._blocks.source_keys(call.inputs), reason)
         self.pending.append(events.CallFailed(_now(), call.call, reason, lost=True))
 
     def _void_partial_outputs(self, record: WorkerRecord, call: Dispatch, reason: str) -> None:
         """Run the sources of a call again if it gave outputs: it would give them twice."""
         if call.call in record.partial_seconds:
-            keys = self._blocks.source_keys(call.pieces)
+            keys = self._blocks.source_keys(call.inputs)
             self._results.reruns.rerun(keys, f"its worker {reason}")
 
 
@@ -327,7 +327,9 @@ class _StageCounts:
         return min(grown, default=None)
 
 
-def _tasks_in_hand(note: StageStatus, tasks: Iterable[tuple[Piece, str]]) -> Iterator[Piece]:
+def _tasks_in_hand(
+    note: StageStatus, tasks: Iterable[tuple[BlockSlice, str]]
+) -> Iterator[BlockSlice]:
     """Yield the tasks of a call that a dead worker was at: those noted, or their ancestors."""
     noted: set[str] = set()
     for task_id in note.task_ids:

@@ -9,7 +9,7 @@ from curator_ray.recovery import CrashHistory
 from curator_ray.transfer.modules import PlanPacker
 
 from curator_streaming.engine.blocks import BlockTable
-from curator_streaming.scheduling.parcels import Parcel
+from curator_streaming.scheduler.blocks import Block
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun
@@ -35,9 +35,9 @@ class TaskInput(Protocol):
     @property
     def is_ready(self) -> bool: ...
 
-    def take(self) -> list[Parcel]: ...
+    def take(self) -> list[Block]: ...
 
-    def store(self, tasks: list[AnyTask]) -> list[Parcel]: ...
+    def store(self, tasks: list[AnyTask]) -> list[Block]: ...
 
 
 class Sources:
@@ -59,7 +59,7 @@ class Sources:
         """Whether some are wanted, and may be there."""
         return self.wanted > 0
 
-    def take(self) -> list[Parcel]:
+    def take(self) -> list[Block]:
         """Store some of the wanted ones."""
         found: list[AnyTask] = []
         deadline = time.monotonic() + _LISTING_S
@@ -74,12 +74,12 @@ class Sources:
         self.wanted = max(0, self.wanted - len(found))
         return self.store(found)
 
-    def store(self, tasks: list[AnyTask]) -> list[Parcel]:
+    def store(self, tasks: list[AnyTask]) -> list[Block]:
         for kind in {type(task) for task in tasks}:
             self._baggage.add_task_type(kind)
         return [self._put(group) for group in self._groups(tasks)]
 
-    def _put(self, tasks: list[AnyTask]) -> Parcel:
+    def _put(self, tasks: list[AnyTask]) -> Block:
         parcel = self._blocks.put(tasks)
         self._bytes_per_task = parcel.size / len(tasks)
         return parcel

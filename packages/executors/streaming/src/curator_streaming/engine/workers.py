@@ -14,8 +14,8 @@ from curator_ray.inbox import Inbox
 from curator_ray.worker.handle import WorkerHandle, WorkerLauncher
 
 from curator_streaming.engine.blocks import BlockTable
-from curator_streaming.scheduling.actions import Dispatch, StartWorker
-from curator_streaming.scheduling.events import DownKind
+from curator_streaming.scheduler.actions import Dispatch, StartWorker
+from curator_streaming.scheduler.events import DownKind
 
 LOG = logging.getLogger("curator_core")
 
@@ -133,8 +133,8 @@ class WorkerSet:
             return
         record.calls[action.call] = action
         step = self._stage_indices(action.first, action.last)
-        spans = [(piece.start, piece.stop) for piece in action.pieces]
-        refs = [self._blocks[piece.handle].ref for piece in action.pieces]
+        spans = [(piece.start, piece.stop) for piece in action.inputs]
+        refs = [self._blocks[piece.handle].ref for piece in action.inputs]
         key = ReplyKey("call", action.worker, action.call)
         if any(self._streams[action.first : action.last + 1]):
             self._inbox.expect_stream(record.handle.stream(step, blame, spans, refs), key)

@@ -1,0 +1,139 @@
+"""Backpressure: calls, generators and sources wait while too many bytes are in use behind them."""
+
+from __future__ import annotations
+
+from curator_streaming.scheduler.actions import Pause, RequestSources, Resume
+from curator_streaming.scheduler.budget import NO_LIMIT
+from curator_streaming.scheduler.state import Call, SchedulerState, StepState
+
+_STALLED_S = 1.0
+_AHEAD_S = 0.6
+"""How much work should wait for the first step."""
+
+_MAX_SOURCES = 20_000
+
+
+class OutputRoom:
+    """How many tasks a step may begin, given the space for what they will return."""
+
+    def __init__(self, state: SchedulerState) -> None:
+        self.state = state
+
+    def max_tasks(self, step: StepState) -> int:
+        """Return how many tasks may begin now; 0 adds the step to the blocked ones."""
+        state = self.state
+        last = step.spec.last
+        space = state.budget.free_for(last)
+        size = step.bytes_per_task
+        if space <= 0:
+            tasks = 0
+        elif size is None:
+            few = min(4 + len(state.nodes), max(step.pool.ready, 1))
+            tasks = step.spec.batch_size if step.calls < few else 0
+        else:
+            tasks = int(space / size) if size * NO_LIMIT > space else NO_LIMIT
+        if tasks and last + 1 < state.length:
+            tasks = min(tasks, self._wanted_by(state.steps[last + 1], step.fan_out))
+        if tasks:
+            return tasks
+        if self._would_stall(step):
+            return 1
+        state.blocked |= step.bit
+        return 0
+
+    def _wanted_by(self, behind: StepState, fan_out: float) -> int:
+        wanted = behind.max_queued - behind.queue.tasks - behind.expected_tasks
+        return 0 if wanted <= 0 else max(1, int(wanted / max(fan_out, 1e-9)))
+
+    def _would_stall(self, step: StepState) -> bool:
+        """Whether nothing else could ever free space, so that one call has to be let through."""
+        return (
+            step.calls == 0
+            and self.state.budget.undelivered == 0
+            and self.state.active >> (step.spec.last + 1) == 0
+        )
+
+
+class CallPauser:
+    """Pauses generator calls, but only while later work can free space."""
+
+    def __init__(self, state: SchedulerState) -> None:
+        self.state = state
+
+    def pause_if_full(self, call: Call) -> None:
+        state = self.state
+        pool = call.worker.pool
+        paused = sum(other.worker.pool is pool for other in state.paused.values())
+        if call.paused or pool.ready - paused <= 1 or not self._has_work_behind(call):
+            return
+        if not state.budget.fits(call.last, 1.0):
+            call.paused = True
+            state.paused[call.id] = call
+            state.actions.append(Pause(call.id))
+
+    def resume(self) -> None:
+        state = self.state
+        has_stalled = state.now - state.last_done > _STALLED_S and not state.budget.undelivered
+        for call in list(state.paused.values()):
+            has_room = state.budget.fits(call.last, 0.9)
+            if has_stalled or has_room or not self._has_work_behind(call):
+                call.paused = False
+                del state.paused[call.id]
+                state.actions.append(Resume(call.id))
+
+    def _has_work_behind(self, call: Call) -> bool:
+        state = self.state
+        return bool(state.active >> (call.last + 1) or state.budget.undelivered)
+
+
+class SourceRequests:
+    """Requests sources while there is room for them and for their outputs."""
+
+    def __init__(self, state: SchedulerState) -> None:
+        self.state = state
+        self.has_ended = False
+        self.pending = 0
+
+    def record_arrival(self, tasks: int) -> None:
+        self.pending = max(0, self.pending - tasks)
+
+    def request_more(self) -> None:
+        state = self.state
+        if self.has_ended or not state.nodes:
+            return
+        coming = state.first_step.queue.tasks + self.pending
+        wanted = self._wanted()
+        if coming * 2 > wanted:
+            return
+        more = min(wanted - coming, self._room())
+        if more <= 0 and not state.active and not self.pending and not state.budget.undelivered:
+            more = 1  # or nothing would ever move again
+        if more > 0:
+            self.pending += more
+            state.actions.append(RequestSources(more))
+
+    def _wanted(self) -> int:
+        state = self.state
+        first = state.first_step
+        pool = first.pool
+        expected = max(state.max_shared_workers, state.cores) if pool is state.shared else 1
+        workers = max(pool.size, expected, 1)
+        each = 2 * pool.slots * first.spec.batch_size
+        if first.seconds_per_task is not None:
+            ahead = min(_AHEAD_S / max(first.seconds_per_task, 1e-9), _MAX_SOURCES)
+            each = max(each, int(ahead))
+        return min(each * workers, max(_MAX_SOURCES, 4 * workers))
+
+    def _room(self) -> int:
+        state = self.state
+        if state.barriers.is_on:
+            return _MAX_SOURCES
+        budget = state.budget
+        half = 0.5 * state.settings.max_queued_bytes
+        room = min(half - budget.used, budget.boundary_limits[0])
+        if room <= 0:
+            return 0
+        waiting = state.first_step.queue.tasks
+        size = budget.at_boundary[0] / waiting if waiting else 0.0
+        room -= self.pending * size
+        return int(min(room / size, _MAX_SOURCES)) if size else _MAX_SOURCES

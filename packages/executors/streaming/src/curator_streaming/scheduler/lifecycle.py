@@ -1,0 +1,271 @@
+"""Lifecycle of workers: starting, stopping and recycling, with the resources they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+
+from curator_core.model.usage import RECYCLED
+
+from curator_streaming.scheduler.actions import StartWorker, StopWorker
+from curator_streaming.scheduler.dispatch import Dispatcher
+from curator_streaming.scheduler.placement import find_node, without_cpus
+from curator_streaming.scheduler.resources import UNIT, Grant
+from curator_streaming.scheduler.state import (
+    DRAINING,
+    READY,
+    STARTING,
+    STOPPING,
+    Call,
+    Node,
+    PoolState,
+    SchedulerState,
+    StepState,
+    Worker,
+)
+
+SPARE_BYTES = 256 << 20
+"""The memory of a worker that has set up nothing, roughly."""
+
+
+class WorkerLifecycle:
+    """Starts workers where they fit and stops them."""
+
+    def __init__(self, state: SchedulerState, dispatcher: Dispatcher) -> None:
+        self.state = state
+        self._dispatcher = dispatcher
+        self._ids = count(1)
+        self.spare: Worker | None = None
+        """A shared worker that gets no calls until it replaces another one."""
+
+        self._is_spare_ready = False
+
+    # Nodes
+
+    def add_node(self, node: Node) -> None:
+        state = self.state
+        needs = [step.spec.need for step in state.shared_steps]
+        limit = state.settings.shared_workers_per_node
+        if needs:
+            smallest = min((need.cpus for need in needs if need.cpus), default=UNIT)
+            fitting = max(1, node.cpus // smallest)
+            node.max_shared_workers = min(fitting, limit) if limit else fitting
+        for step in state.shared_steps:
+            need = step.spec.need
+            if need.cpus <= node.cpus and need.memory <= node.capacity.memory:
+                node.runnable |= step.bit
+        state.nodes[node.name] = node
+
+    # Starting
+
+    def start_shared(self) -> bool:
+        """Use the spare worker, or start one on the node with the largest share of free slots."""
+        if self.spare is not None:
+            self._use_spare(self.spare)
+            return True
+        nodes = [
+            node
+            for node in self.state.nodes.values()
+            if node.shared_workers < node.max_shared_workers and node.runnable
+        ]
+        if not nodes:
+            return False
+        self.start_shared_on(min(nodes, key=lambda n: n.shared_workers / n.max_shared_workers))
+        return True
+
+    def start_shared_on(self, node: Node) -> Worker:
+        node.shared_workers += 1
+        return self._start(self.state.shared, node, Grant())
+
+    def start_spare(self, node: Node) -> None:
+        self.spare = self.start_shared_on(node)
+        self.state.shared.spares += 1
+        node.free_memory -= SPARE_BYTES
+
+    def _use_spare(self, spare: Worker) -> None:
+        is_ready = self._is_spare_ready
+        self._forget_spare(spare)
+        if is_ready:
+            self.set_ready(spare)
+
+    def _forget_spare(self, spare: Worker) -> None:
+        spare.node.free_memory += SPARE_BYTES
+        self.state.shared.spares -= 1
+        self.spare, self._is_spare_ready = None, False
+
+    def start_dedicated(self, step: StepState, nodes: Sequence[Node]) -> Worker | None:
+        """Start one more worker of this step on one of the nodes; None if it fits nowhere."""
+        need = step.spec.need
+        found = find_node(nodes, without_cpus(need) if step.shares_cpus else need)
+        if found is None:
+            return None
+        node, grant = found
+        node.take(grant, self._promised_cpus(step))
+        worker = self._start(step.pool, node, grant)
+        worker.warm = worker.setting_up = step.bit
+        step.warm_workers += 1
+        step.setting_up += 1
+        return worker
+
+    def free_memory(self, step: StepState, nodes: Sequence[Node]) -> bool:
+        """Tear down stages of idle shared workers on a node where that makes enough room."""
+        needed = step.spec.need.memory
+        for node in [node for node in nodes if needed and node.free_memory < needed]:
+            shared = self.state.shared.workers.values()
+            idle = [worker for worker in shared if worker.node is node and not worker.calls]
+            unused = sum(sum(worker.setup_memory.values()) for worker in idle)
+            if node.free_memory + unused < needed:
+                continue
+            for worker in idle:
+                for first in list(worker.setup_memory):
+                    self._dispatcher.tear_down(worker, self.state.steps[first])
+            return True
+        return False
+
+    def _start(self, pool: PoolState, node: Node, grant: Grant) -> Worker:
+        state = self.state
+        worker = Worker(next(self._ids), node, pool, grant)
+        worker.started_at = state.now
+        pool.workers[worker.id] = state.workers[worker.id] = worker
+        state.actions.append(StartWorker(worker.id, node.name, pool.first, grant))
+        return worker
+
+    def _promised_cpus(self, step: StepState) -> int:
+        need = step.spec.need
+        return 0 if need.is_special or step.spec.num_workers is not None else need.cpus
+
+    def set_ready(self, worker: Worker) -> None:
+        if worker is self.spare:
+            self._is_spare_ready = True
+        elif worker.state == STARTING:
+            worker.state = READY
+            worker.ready_at = self.state.now
+            worker.pool.ready += 1
+            self._dispatcher.refill(worker)
+        elif worker.state == DRAINING:
+            worker.ready_at = self.state.now
+
+    def is_starting(self, worker: Worker) -> bool:
+        is_ready_spare = worker is self.spare and self._is_spare_ready
+        return worker.state == STARTING and not is_ready_spare
+
+    # Stopping
+
+    def drain(self, worker: Worker, reason: str) -> None:
+        """Give this worker no more calls, and stop it after those that it has."""
+        if worker.state >= DRAINING:
+            return
+        self._leave_pool(worker)
+        worker.state = DRAINING
+        worker.stop_reason = reason
+        self.stop_if_idle(worker)
+
+    def stop_if_idle(self, worker: Worker) -> None:
+        if worker.state == DRAINING and not worker.calls:
+            worker.state = STOPPING
+            self.state.actions.append(StopWorker(worker.id, worker.stop_reason))
+
+    def kill(self, worker: Worker, reason: str) -> None:
+        if worker.state < DRAINING:
+            self._leave_pool(worker)
+        worker.state = STOPPING
+        self.state.actions.append(StopWorker(worker.id, reason, at_once=True))
+
+    def _leave_pool(self, worker: Worker) -> None:
+        pool = worker.pool
+        if worker is self.spare:
+            self._forget_spare(worker)
+        pool.remove_available(worker)
+        pool.leaving += 1
+        pool.ready -= worker.state == READY
+        worker.node.waiters.pop(worker, None)
+        worker.node.priority_waiters.pop(worker, None)
+
+    def remove(self, worker: Worker) -> list[Call]:
+        """Forget a worker that ended; return its unfinished calls, oldest first."""
+        state, node, pool = self.state, worker.node, worker.pool
+        if worker.state < DRAINING:
+            self._leave_pool(worker)
+        pool.leaving -= 1
+        del pool.workers[worker.id], state.workers[worker.id]
+        node.free_cpus += worker.cpus
+        node.free_memory += sum(worker.setup_memory.values())
+        if pool.first is None:
+            node.shared_workers -= 1
+        else:
+            node.give_back(worker.grant, self._promised_cpus(state.steps[pool.first]))
+        for step in state.steps.values():
+            step.warm_workers -= bool(worker.warm & step.bit)
+            step.setting_up -= bool(worker.setting_up & step.bit)
+        return list(worker.calls)
+
+
+class Recycler:
+    """Replaces workers that are old, large or have processed many tasks, a few at a time.
+
+    Each runs until its successor is ready, if there is room for both.
+    """
+
+    def __init__(self, state: SchedulerState, lifecycle: WorkerLifecycle) -> None:
+        settings = state.settings
+        self.state = state
+        self.lifecycle = lifecycle
+        self.is_on = bool(
+            settings.worker_max_lifetime_s or settings.worker_max_tasks or settings.worker_max_rss
+        )
+        self._successors: dict[int, Worker] = {}
+        self._retiring: dict[Worker, str] = {}
+        self._not_before = 0.0
+
+    def check(self, worker: Worker, rss: int) -> None:
+        state = self.state
+        if worker.state != READY or worker in self._retiring or state.now < self._not_before:
+            return
+        reason = self._find_reason(worker, rss)
+        pool = worker.pool
+        if not reason or pool.leaving + len(self._retiring) >= max(1, pool.size // 4):
+            return
+        self._not_before = state.now + state.settings.worker_restart_interval_s
+        state.explain("recycle", f"worker {worker.id}: {reason}", pool.first)
+        stop_reason = f"{RECYCLED}: {reason}"
+        successor = self._start_successor(worker)
+        if successor is None:
+            self.lifecycle.drain(worker, stop_reason)
+        else:
+            pool.retiring += 1
+            self._retiring[worker] = stop_reason
+            self._successors[successor.id] = worker
+
+    def worker_ready(self, worker: Worker) -> None:
+        """Drain the worker that this one replaces, if any."""
+        old = self._successors.pop(worker.id, None)
+        if old is not None and old in self._retiring:
+            self.lifecycle.drain(old, self._end_retirement(old))
+
+    def worker_down(self, worker: Worker) -> None:
+        if worker in self._retiring:
+            self._end_retirement(worker)
+        self.worker_ready(worker)
+
+    def _end_retirement(self, worker: Worker) -> str:
+        worker.pool.retiring -= 1
+        return self._retiring.pop(worker)
+
+    def _start_successor(self, worker: Worker) -> Worker | None:
+        first = worker.pool.first
+        if first is None:
+            return self.lifecycle.start_shared_on(worker.node)
+        step = self.state.steps[first]
+        nodes = [node for node in self.state.nodes.values() if not node.excluded & step.bit]
+        return self.lifecycle.start_dedicated(step, nodes)
+
+    def _find_reason(self, worker: Worker, rss: int) -> str:
+        settings = self.state.settings
+        if 0 < settings.worker_max_tasks <= worker.tasks:
+            return f"it has processed {worker.tasks} tasks"
+        if 0 < settings.worker_max_rss <= rss:
+            return f"it has grown to {rss >> 20} MB"
+        age = self.state.now - worker.ready_at
+        if 0 < settings.worker_max_lifetime_s <= age:
+            return f"it is {age:.0f} s old"
+        return ""

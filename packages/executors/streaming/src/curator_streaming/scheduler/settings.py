@@ -1,0 +1,74 @@
+"""Limits and intervals of the scheduler."""
+
+from dataclasses import dataclass
+
+MB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Values found by simulation; most runs change only the byte budget."""
+
+    max_queued_bytes: int = 1024 * MB
+    """Bytes that may wait between steps, including those that running calls read and will write."""
+
+    slots_per_worker: int = 2
+    """Calls per worker: one runs while the inputs of the others are fetched."""
+
+    call_s: float = 0.06
+    """Work per call, where tasks are small enough."""
+
+    max_tasks_per_call: int = 4096
+    max_bytes_per_call: int = 4 * MB
+    """Limit for the inputs and the expected outputs of a call. Workers hold a few times as much."""
+
+    linger_s: float = 0.25
+    """How long tasks wait for a full batch."""
+
+    lookahead_s: float = 4.0
+    """The most work to queue in front of dedicated workers if refilling takes long."""
+
+    autoscale_interval_s: float = 1.0
+    tick_s: float = 0.1
+    hysteresis: float = 0.05
+    """The gain that moving workers must bring, in addition to their setup time."""
+
+    payback_s: float = 60.0
+    """The time within which moving workers must pay for their setup."""
+
+    shrink_limit_s: float = 600.0
+    """How long a step may wait for resources that left the cluster."""
+
+    setup_attempts: int = 3
+    max_task_deaths: int = 2
+    """How many workers a task may kill when run alone, before it is quarantined."""
+
+    timeout_grace_s: float = 5.0
+    worker_max_lifetime_s: float = 0.0
+    worker_max_tasks: int = 0
+    worker_max_rss: int = 0
+    worker_restart_interval_s: float = 0.0
+    """The shortest time between two workers that are recycled."""
+
+    has_barriers: bool = False
+    """Run stage after stage: each begins when all before it are done, with any number of bytes."""
+
+    store_bytes: float = 0.0
+    """Size of the largest object store of a node; 0 if unknown."""
+
+    keeps_warm: bool = False
+    """Start dedicated workers before there is work, for callers who wait for an answer."""
+
+    remind_s: float = 60.0
+    """How often to repeat that a step waits for resources."""
+
+    shared_workers_per_node: int = 0
+    """Limit of shared workers on a node; 0: as many as the smallest need allows."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_queued_bytes", "slots_per_worker", "max_tasks_per_call"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, but must be 1 or more")
+        for name in ("call_s", "autoscale_interval_s", "tick_s", "shrink_limit_s"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, but must be more than 0")

@@ -1,0 +1,108 @@
+"""Steps: the stages that one call runs, either a single one or fused neighbours."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from curator_core import PlannedStage
+
+from curator_streaming.scheduler.resources import Need
+
+
+@dataclass(frozen=True, slots=True)
+class StepSpec:
+    """The stages at the positions `first` to `last` of those that run in workers.
+
+    `first` identifies a step for its whole life, also when it is split.
+    """
+
+    first: int
+    last: int
+    names: tuple[str, ...]
+    need: Need
+    is_dedicated: bool = False
+    """Whether its workers run nothing else."""
+
+    num_workers: int | None = None
+    """A fixed number of workers, if the stage asks for one."""
+
+    batch_size: int = 1
+    """How many tasks its stages prefer to get together."""
+
+    timeout_s: float = 0.0
+    """The time limit per task; 0 for none."""
+
+    @property
+    def name(self) -> str:
+        return "+".join(self.names)
+
+
+def plan_steps(
+    stages: Sequence[PlannedStage], fans_out: Iterable[str] = (), *, fuses: bool = True
+) -> list[StepSpec]:
+    """Group stages into steps; `fans_out` names stages that are known to fan out.
+
+    Neighbouring CPU stages become one step, but never across a fan-out, different resources, or a
+    stage with `hints={"streaming": {"fuse": False}}`. Without `fuses` each stage is a step.
+    """
+    known = frozenset(fans_out)
+    steps: list[StepSpec] = []
+    for position, planned in enumerate(stages):
+        spec = _single_step(position, planned)
+        if fuses and steps and _can_fuse(stages[position - 1], planned, known):
+            steps[-1] = _fuse(steps[-1], spec)
+        else:
+            steps.append(spec)
+    return steps
+
+
+def split_spec(spec: StepSpec, last: int) -> tuple[StepSpec, StepSpec]:
+    """Split a step behind the stage at `last`."""
+    count = last - spec.first + 1
+    memory = spec.need.memory * count // len(spec.names)
+    before, after = (replace(spec.need, memory=m) for m in (memory, spec.need.memory - memory))
+    return (
+        replace(spec, last=last, names=spec.names[:count], need=before),
+        replace(spec, first=last + 1, names=spec.names[count:], need=after),
+    )
+
+
+def _single_step(position: int, planned: PlannedStage) -> StepSpec:
+    need = Need.of(planned.resources)
+    is_fixed = planned.num_workers is not None
+    return StepSpec(
+        first=position,
+        last=position,
+        names=(planned.name,),
+        need=need,
+        is_dedicated=need.is_special or is_fixed or bool(planned.runtime_env),
+        num_workers=planned.num_workers,
+        batch_size=planned.batch_size if planned.stage.works_on_batches else 1,
+        timeout_s=planned.policy.timeout_s or 0.0,
+    )
+
+
+def _fuse(before: StepSpec, after: StepSpec) -> StepSpec:
+    has_limit = before.timeout_s and after.timeout_s
+    return replace(
+        before,
+        last=after.last,
+        names=before.names + after.names,
+        need=replace(before.need, memory=before.need.memory + after.need.memory),
+        batch_size=max(before.batch_size, after.batch_size),
+        timeout_s=before.timeout_s + after.timeout_s if has_limit else 0.0,
+    )
+
+
+def _can_fuse(before: PlannedStage, after: PlannedStage, fans_out: frozenset[str]) -> bool:
+    specs = (_single_step(0, before), _single_step(0, after))
+    return (
+        not any(spec.is_dedicated for spec in specs)
+        and before.resources == after.resources
+        and all(_allows_fusion(planned) for planned in (before, after))
+        and before.name not in fans_out
+        and not before.fans_out
+    )
+
+
+def _allows_fusion(planned: PlannedStage) -> bool:
+    return planned.hints.get("streaming", {}).get("fuse", True) is not False
