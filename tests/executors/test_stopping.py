@@ -30,7 +30,7 @@ PATIENCE = {
         "curator_actor_pool.pools": ["_END_PATIENCE_S"],
     },
     RayDataExecutor: {
-        "curator_ray_data.driving": ["FORCED_STOP_S", "_LAST_PATIENCE_S", "_END_PATIENCE_S"],
+        "curator_ray_data.driver": ["FORCED_STOP_S", "_ABORTED_TEARDOWN_S", "_TEARDOWN_S"],
     },
 }
 """How long workers may take to leave, where nobody has asked for the end and where somebody has."""

@@ -1,4 +1,4 @@
-"""Nodes that leave and join while Ray Data is at work: nothing is lost, and nothing doubled."""
+"""Nodes that leave and join during a run: nothing is lost, and nothing is done twice."""
 
 import tempfile
 import threading
@@ -25,7 +25,7 @@ FEW = 6
 
 @dataclass
 class Where(Numbers):
-    """Gives the number, and the node that it met."""
+    """Returns the number and the node that it met."""
 
     def setup(self, worker: WorkerInfo) -> None:
         self._node = worker.node.node_id
@@ -37,32 +37,32 @@ class Where(Numbers):
 
 @dataclass
 class Stuck(Where):
-    """On one node nothing ends; elsewhere it waits until something has begun there."""
+    """Hangs on one node; elsewhere it waits until a task has started there."""
 
     doomed: str
     log: str
 
     def process(self, task: Task[Any]) -> Task[Any]:
         if self._node == self.doomed:
-            note(self.log, "begun", str(task.data))
+            note(self.log, "started", str(task.data))
             time.sleep(300)
         assert eventually(lambda: bool(read_log(self.log)), 60)
         return super().process(task)
 
 
 @dataclass
-class Awaits(Where):
-    """The first few end when all of these nodes are at work, the others when one more is."""
+class WaitsForNodes(Where):
+    """Finishes the first few tasks when all these nodes have work, the others when one more has."""
 
     nodes: frozenset[str]
     log: str
 
     def process(self, task: Task[Any]) -> Task[Any]:
-        note(self.log, "begun", "awaits", self._node)
-        assert eventually(lambda: self._are_there(len(self.nodes) + (task.data >= FEW)), 60)
+        note(self.log, "started", "waits", self._node)
+        assert eventually(lambda: self._have_work(len(self.nodes) + (task.data >= FEW)), 60)
         return task
 
-    def _are_there(self, count: int) -> bool:
+    def _have_work(self, count: int) -> bool:
         return len({event.place for event in read_log(self.log)}) >= count
 
 
@@ -87,30 +87,30 @@ def changing(one_ray: Any) -> Any:
     return one_ray.use(plain_nodes, Path(__file__).parent)
 
 
-def test_what_a_lost_node_had_is_run_again(changing: Grid, tmp_path: Path) -> None:
+def test_tasks_of_a_lost_node_run_again(changing: Grid, tmp_path: Path) -> None:
     log = tmp_path / "log"
     node = changing.add(num_cpus=1)
     stuck = Stuck(node.node_id, str(log)).with_(num_workers=3)  # one on each node
 
-    def lose_it() -> None:
+    def kill_node() -> None:
         if eventually(lambda: bool(read_log(log)), 60):
             changing.kill(node)
 
-    losing = threading.Thread(target=lose_it)
-    losing.start()
+    killer = threading.Thread(target=kill_node)
+    killer.start()
     result = Pipeline("p", stages=[stuck]).run(RayDataExecutor(), tasks=tasks(24))
-    losing.join()
+    killer.join()
 
-    had = {int(event.stage) for event in read_log(log)}
-    assert had, "it was lost before it had anything in hand"
+    started = {int(event.stage) for event in read_log(log)}
+    assert started, "the node was lost before it had a task"
     assert sorted(task.data[0] for task in result) == list(range(24))
     assert node.node_id not in {task.data[1] for task in result}
     assert result.quarantined == []
 
 
 def test_a_pool_grows_onto_a_node_that_joins(changing: Grid, tmp_path: Path) -> None:
-    awaits = Awaits(node_ids(), str(tmp_path / "log"))
-    pipeline = Pipeline("p", stages=[awaits], on_error="fail")
+    waits = WaitsForNodes(node_ids(), str(tmp_path / "log"))
+    pipeline = Pipeline("p", stages=[waits], on_error="fail")
     found = []
     for output in pipeline.stream(RayDataExecutor(), tasks=tasks(24)):
         found.append(output.data)
@@ -119,19 +119,17 @@ def test_a_pool_grows_onto_a_node_that_joins(changing: Grid, tmp_path: Path) -> 
     assert sorted(found) == list(range(24))
 
 
-def test_what_waits_for_nodes_that_are_gone_goes_to_those_with_gpus(
-    changing: Grid, tmp_path: Path
-) -> None:
+def test_work_moves_to_gpu_nodes_if_all_others_are_lost(changing: Grid, tmp_path: Path) -> None:
     log = tmp_path / "log"
     plain = changing.add(num_cpus=1, resources={"disk": 1})
     gpus = changing.add(num_cpus=1, num_gpus=1, resources={"disk": 1})
     stuck = Stuck(plain.node_id, str(log)).with_(resources=Resources(custom={"disk": 1}))
-    losing = threading.Thread(
+    killer = threading.Thread(
         target=lambda: eventually(lambda: bool(read_log(log)), 60) and changing.kill(plain)
     )
-    losing.start()
+    killer.start()
     result = Pipeline("p", stages=[stuck]).run(RayDataExecutor(), tasks=tasks(6))
-    losing.join()
+    killer.join()
 
     assert sorted(task.data for task in result) == [(n, gpus.node_id) for n in range(6)]
 

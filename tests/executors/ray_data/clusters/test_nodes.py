@@ -1,4 +1,4 @@
-"""Three nodes on this machine, one of them with GPUs: who runs where, and is prepared how often."""
+"""Where stages run on three nodes, one of them with GPUs, and how often nodes are set up."""
 
 import os
 import tempfile
@@ -16,6 +16,7 @@ from curator_core import Pipeline, ProcessingStage, Resources, Task, WorkerInfo
 from curator_core.testing.contract.logs import lives, note, read_log
 from curator_core.testing.contract.stages import Lives
 from curator_ray_data.executor import RayDataExecutor
+from waitkit import eventually
 
 pytest.importorskip("ray.data")
 
@@ -40,32 +41,28 @@ def three(one_ray: Any) -> Any:
 
 @dataclass
 class Where(ProcessingStage[Task[Any], Task[Any]]):
-    """Gives the node, the worker and the devices that a task met."""
+    """Returns the node, worker and GPUs that a task met."""
 
     def setup(self, worker: WorkerInfo) -> None:
         self._worker = worker
 
     def process(self, task: Task[Any]) -> Task[Any]:
-        time.sleep(0.05)
         devices = os.environ.get("CUDA_VISIBLE_DEVICES")
         return task.with_data((self._worker.node.node_id, self._worker.worker_id, devices))
 
 
 @dataclass
-class Meets(Lives):
-    """No task ends before as many workers are there as there should be."""
+class WaitsForWorkers(Lives):
+    """Finishes no task before this many workers are set up."""
 
-    fellows: int = 2
+    workers: int = 2
 
     def process(self, task: Task[int]) -> Task[int]:
-        latest = time.monotonic() + 60
-        while lives(read_log(self.log), "setup").total() < self.fellows:
-            assert time.monotonic() < latest, "the others never came"
-            time.sleep(0.02)
+        assert eventually(lambda: lives(read_log(self.log), "setup").total() >= self.workers)
         return super().process(task)
 
 
-def ran(*stages: Any, count: int = 24) -> list[Any]:
+def run(*stages: Any, count: int = 24) -> list[Any]:
     given = [Task(number) for number in range(count)]
     return list(Pipeline("p", stages=list(stages)).run(RayDataExecutor(), tasks=given))
 
@@ -80,7 +77,7 @@ def node_with_gpus() -> str:
 
 @dataclass
 class Passes(ProcessingStage[Task[Any], Task[Any]]):
-    """Notes the node; without a state of its own, it runs in tasks."""
+    """Logs the node. It has no state, so it runs in tasks."""
 
     log: str
 
@@ -94,16 +91,16 @@ class Passes(ProcessingStage[Task[Any], Task[Any]]):
 
 class PassesActors(Passes):
     def setup(self, worker: WorkerInfo) -> None:
-        """So it runs in actors."""
+        """A stage with a setup runs in actors."""
 
 
-def test_devices_go_to_one_worker_each_and_whoever_needs_none_stays_away(tmp_path: Path) -> None:
+def test_each_worker_has_a_gpu_and_other_stages_stay_off_the_node(tmp_path: Path) -> None:
     log = str(tmp_path / "log")
     in_tasks = Passes(log).with_(name="tasks", resources=Resources(cpus=0.4))
     in_actors = PassesActors(log).with_(name="actors", resources=Resources(cpus=0.4))
     gpu = Where().with_(resources=Resources(cpus=0.1, gpus=1), num_workers=2)
 
-    met = {task.data for task in ran(in_tasks, in_actors, gpu)}
+    met = {task.data for task in run(in_tasks, in_actors, gpu)}
 
     assert {node for node, _, _ in met} == {node_with_gpus()}
     assert sorted(devices for _, _, devices in met) == ["0", "1"]
@@ -112,20 +109,21 @@ def test_devices_go_to_one_worker_each_and_whoever_needs_none_stays_away(tmp_pat
     assert node_with_gpus() not in {node for _, node in passed}
 
 
-def test_workers_of_ten_gb_share_devices_of_forty() -> None:
+def test_workers_share_gpus_by_memory() -> None:
     small = Where().with_(resources=Resources(cpus=0.1, gpu_memory_gb=10), num_workers=5)
 
-    met = {task.data for task in ran(small, count=60)}
+    met = {task.data for task in run(small, count=60)}
 
     shared = Counter(devices for _, _, devices in met)
     assert sorted(shared.values()) == [1, 4]
 
 
-def test_each_node_is_prepared_once_and_each_worker_torn_down(tmp_path: Path) -> None:
+def test_setup_on_node_runs_once_per_node_and_every_worker_is_torn_down(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    meets = Meets(str(log), fellows=3).with_(num_workers=3, resources=Resources(cpus=0.45))
+    size = Resources(cpus=0.45)
+    stage = WaitsForWorkers(str(log), workers=3).with_(num_workers=3, resources=size)
 
-    assert len(ran(meets, count=12)) == 12
+    assert len(run(stage, count=12)) == 12
 
     events = read_log(log)
     nodes = Counter(event.place for event in events if event.kind == "node")

@@ -1,23 +1,20 @@
 """Options of the Ray Data executor. Those of Ray Data keep its names."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from curator_core.errors import PipelineError, hint
+from curator_ray.options import number_problems, options_from_config
 
-_LIMITED = ("cpu", "gpu", "object_store_memory", "memory")
-_WHOLE = (
-    "override_num_blocks",
-    "target_max_block_size",
-    "max_tasks_in_flight_per_actor",
-    "max_sources_per_job",
-)
-_FLAGS = ("preserve_order", "verbose_progress")
 IN_CONTEXT = ("target_max_block_size", "max_tasks_in_flight_per_actor")
 """Options that are fields of Ray Data's context, too."""
 
-_IN_EXECUTION = ("resource_limits", *_FLAGS)
+_LIMITS = ("cpu", "gpu", "object_store_memory", "memory")
+_WHOLE_NUMBERS = ("override_num_blocks", "max_sources_per_job", *IN_CONTEXT)
+_NUMBERS = (*_WHOLE_NUMBERS, "stall_timeout", "object_store_gb")
+_FLAGS = ("preserve_order", "verbose_progress")
+_IN_EXECUTION_OPTIONS = ("resource_limits", *_FLAGS)
 
 
 @dataclass(frozen=True)
@@ -25,56 +22,59 @@ class RayDataOptions:
     """How a run uses its cluster; the defaults suit nearly everybody."""
 
     override_num_blocks: int | None = None
-    """Into how many blocks the sources of a job are cut: the unit that Ray Data hands out, and
-    that is lost with a worker. 200 for tasks handed in, up to 2000 for files, unless given."""
+    """Number of blocks that the sources of a job are cut into. A block is what Ray Data schedules,
+    and what is lost with a worker. Default: up to 200 for tasks that are passed in, up to 2000 for
+    files."""
 
     preserve_order: bool = False
     """As in Ray Data's `ExecutionOptions`."""
 
     target_max_block_size: int | None = None
-    """Bytes at which Ray Data cuts what a call gives."""
+    """Bytes at which Ray Data splits the output of a call."""
 
     max_tasks_in_flight_per_actor: int | None = None
-    """As in its `DataContext`."""
+    """As in Ray Data's `DataContext`."""
 
     resource_limits: Mapping[str, float] = field(default_factory=dict)
-    """`cpu`, `gpu`, `memory`, `object_store_memory`: what the job may take of the cluster."""
+    """What the job may use of the cluster: `cpu`, `gpu`, `memory`, `object_store_memory`."""
 
     verbose_progress: bool = False
-    """Show Ray Data's own progress bars. Set CURATOR_PROGRESS=0, too: a terminal has room for one
-    table."""
+    """Show Ray Data's own progress bars and log. Also set CURATOR_PROGRESS=0: a terminal has room
+    for one table."""
 
     context: Mapping[str, Any] = field(default_factory=dict)
-    """Any other field of its `DataContext`."""
+    """Other fields of Ray Data's `DataContext`."""
 
     max_sources_per_job: int = 20_000
-    """More sources are run as several jobs, one after the other."""
+    """More sources run as several jobs, one after the other."""
+
+    stall_timeout: float | None = None
+    """Seconds without progress after which the run fails; it can be resumed. Without a limit, a
+    warning after 30 minutes names the stages and workers."""
 
     address: str | None = None
-    """The cluster that is joined, where Ray is not connected to one already."""
+    """The cluster to join, if Ray is not connected to one already."""
 
     object_store_gb: float | None = None
-    """How large the object store of a private cluster is; Ray decides unless given."""
+    """Size of the object store of a private cluster. Default: Ray decides."""
 
     def __post_init__(self) -> None:
-        problems = list(self._problems())
-        if problems:
+        if problems := list(self._problems()):
             raise PipelineError(problems)
 
     def _problems(self) -> Iterator[str]:
-        for name in _WHOLE:
-            value = getattr(self, name)
-            if value is None and name != "max_sources_per_job":
-                continue
-            if not isinstance(value, int) or isinstance(value, bool):
-                yield f"{name} is {value!r}, but must be a whole number"
-            elif value <= 0:
-                yield f"{name} is {value}, but must be more than 0"
+        wrong_types = list(number_problems(self, _NUMBERS, _WHOLE_NUMBERS))
+        yield from wrong_types
+        if self.max_sources_per_job is None:
+            yield "max_sources_per_job is None, but must be a whole number"
+        if not wrong_types:
+            for name in _NUMBERS:
+                value = getattr(self, name)
+                if value is not None and value <= 0:
+                    yield f"{name} is {value}, but must be more than 0"
         for name in _FLAGS:
             if not isinstance(getattr(self, name), bool):
                 yield f"{name} is {getattr(self, name)!r}, but must be True or False"
-        if self.object_store_gb is not None and not _is_amount(self.object_store_gb):
-            yield f"object_store_gb is {self.object_store_gb!r}, but must be a number above 0"
         yield from self._wrong_limits()
         yield from self._wrong_context()
 
@@ -86,13 +86,13 @@ class RayDataOptions:
             )
             return
         for name, amount in self.resource_limits.items():
-            if name not in _LIMITED:
-                yield f"resource_limits has no {name!r}{hint(name, _LIMITED)}"
-            elif not _is_amount(amount):
+            if name not in _LIMITS:
+                yield f"resource_limits has no {name!r}{hint(name, _LIMITS)}"
+            elif isinstance(amount, bool) or not isinstance(amount, int | float) or amount <= 0:
                 yield f"resource_limits: {name} is {amount!r}, but must be a number above 0"
 
     def _wrong_context(self) -> Iterator[str]:
-        """What is said twice would hold once, and nobody could know which."""
+        """Refuse settings that are given twice."""
         if not isinstance(self.context, Mapping):
             yield (
                 f"context is {self.context!r}, but must be a mapping such as "
@@ -101,23 +101,11 @@ class RayDataOptions:
             return
         twice = [n for n in IN_CONTEXT if n in self.context and getattr(self, n) is not None]
         if "execution_options" in self.context:
-            twice += [name for name in _IN_EXECUTION if getattr(self, name)]
+            twice += [name for name in _IN_EXECUTION_OPTIONS if getattr(self, name)]
         for name in twice:
             where = name if name in self.context else "execution_options"
             yield f"{name} is given, and context has {where}, too; leave one of them out"
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "RayDataOptions":
-        known = [one.name for one in fields(cls)]
-        problems = [
-            f"the Ray Data executor has no option {name!r}{hint(name, known)}"
-            for name in config
-            if name not in known
-        ]
-        if problems:
-            raise PipelineError(problems)
-        return cls(**config)
-
-
-def _is_amount(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+        return options_from_config(cls, config, "Ray Data")

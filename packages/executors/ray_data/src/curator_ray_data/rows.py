@@ -1,8 +1,8 @@
-"""Rows: tasks, and what is told about calls, as Ray Data carries them.
+"""Tasks, and the results of calls, as rows of a Ray Data block.
 
-A task is one binary value in which its buffers stay apart, so Arrow data is mapped from the object
-store and never copied by whoever reads it. Tasks are pickled here and not by Ray, which has a
-cloudpickle of its own: a class that travels by value would arrive as another class than the plan's.
+A task is one binary value in which its buffers stay apart, so that Arrow data is mapped from the
+object store and not copied. Tasks are pickled here and not by Ray, which has a cloudpickle of its
+own: a class that is pickled by value would arrive as another class than the plan's.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,31 +17,30 @@ from curator_core import AnyTask
 from curator_core.model.lineage import SourceKey
 from curator_ray.worker.messages import CallResult
 
-SCHEMA = pa.schema([("task", pa.large_binary()), ("told", pa.large_binary())])
+SCHEMA = pa.schema([("task", pa.large_binary()), ("result", pa.large_binary())])
+NO_ROWS = SCHEMA.empty_table()
 
-_HEAD = Struct("<IQ")  # buffers, length of the body
-_PART = Struct("<QQ?")  # where it begins, how long it is, whether a stage may write into it
-_GRAIN = 64
+_HEADER = Struct("<IQ")  # number of buffers, length of the pickle
+_BUFFER = Struct("<QQ?")  # offset, length, whether a stage may write into it
+_ALIGNMENT = 64
 
 
 @dataclass
-class Told:
-    """What became of a call: it travels behind its outputs, so that no source goes unaccounted."""
+class ResultRow:
+    """The result of a call. Its outputs are in the rows before it."""
 
     worker_id: str
     keys: tuple[SourceKey, ...]
-    answer: CallResult
-    was_skipped: bool = False
-    """The run is to stop: the tasks were not begun."""
+    result: CallResult
 
 
-def rows_of_tasks(tasks: Sequence[AnyTask]) -> pa.Table:
-    """One row for each task."""
+def pack_tasks(tasks: Sequence[AnyTask]) -> pa.Table:
+    """Pickle each task into a row."""
     values: list[Any] = []
     ends = [0]
     for task in tasks:
         size = 0
-        for part in _parts_of(task):
+        for part in _pickle(task):
             values.append(part)
             size += memoryview(part).nbytes
         ends.append(ends[-1] + size)
@@ -53,28 +52,28 @@ def rows_of_tasks(tasks: Sequence[AnyTask]) -> pa.Table:
     return pa.Table.from_arrays([column, pa.nulls(len(tasks), pa.large_binary())], schema=SCHEMA)
 
 
-def row_of(told: Told) -> pa.Table:
-    dumped = pa.array([cloudpickle.dumps(told, protocol=5)], pa.large_binary())
-    return pa.Table.from_arrays([pa.nulls(1, pa.large_binary()), dumped], schema=SCHEMA)
+def pack_result(row: ResultRow) -> pa.Table:
+    pickled = pa.array([cloudpickle.dumps(row, protocol=5)], pa.large_binary())
+    return pa.Table.from_arrays([pa.nulls(1, pa.large_binary()), pickled], schema=SCHEMA)
 
 
-def tasks_in(rows: pa.Table) -> Iterator[AnyTask]:
-    """The tasks of these rows, each opened as it is asked for."""
+def unpack_tasks(rows: pa.Table) -> Iterator[AnyTask]:
+    """Yield the tasks of these rows, unpickling one at a time."""
     for value in _values(rows.column("task")):
-        yield _opened(value)
+        yield _unpickle(value)
 
 
-def told_in(rows: pa.Table) -> list[Told]:
-    return [cloudpickle.loads(value) for value in _values(rows.column("told"))]
+def unpack_results(rows: pa.Table) -> list[ResultRow]:
+    return [cloudpickle.loads(value) for value in _values(rows.column("result"))]
 
 
-def told_rows(rows: pa.Table) -> pa.Table:
-    """The rows that are no tasks, to be passed on as they are."""
-    return rows.filter(rows.column("told").is_valid())
+def select_results(rows: pa.Table) -> pa.Table:
+    """Select the rows that are not tasks."""
+    return rows.filter(rows.column("result").is_valid())
 
 
 def _values(column: pa.ChunkedArray) -> Iterator[memoryview]:
-    """Looked up by hand: Arrow copies a value that it is asked for."""
+    """Yield values without copying them, as Arrow itself would."""
     for chunk in column.chunks:
         if chunk.null_count == len(chunk):
             continue
@@ -86,39 +85,39 @@ def _values(column: pa.ChunkedArray) -> Iterator[memoryview]:
                 yield view[ends[position] : ends[position + 1]]
 
 
-def _parts_of(task: AnyTask) -> Iterator[Any]:
-    """Head, body and buffers, each buffer where Arrow likes it to begin."""
+def _pickle(task: AnyTask) -> Iterator[Any]:
+    """Yield header, pickle and buffers, each buffer aligned as Arrow prefers it."""
     buffers: list[PickleBuffer] = []
     body = cloudpickle.dumps(task, protocol=5, buffer_callback=buffers.append)
     views = [buffer.raw() for buffer in buffers]
-    begin = _padded(_HEAD.size + len(views) * _PART.size + len(body))
-    parts = []
+    offset = _align(_HEADER.size + len(views) * _BUFFER.size + len(body))
+    entries = []
     for buffer, view in zip(buffers, views, strict=True):
-        parts.append(_PART.pack(begin, view.nbytes, _is_writable(buffer)))
-        begin = _padded(begin + view.nbytes)
-    yield from _filled([_HEAD.pack(len(views), len(body)), *parts, body])
+        entries.append(_BUFFER.pack(offset, view.nbytes, _is_writable(buffer)))
+        offset = _align(offset + view.nbytes)
+    yield from _pad([_HEADER.pack(len(views), len(body)), *entries, body])
     for view in views:
-        yield from _filled([view])
+        yield from _pad([view])
 
 
-def _filled(parts: Iterable[Any]) -> Iterator[Any]:
+def _pad(parts: Iterable[Any]) -> Iterator[Any]:
     size = 0
     for part in parts:
         size += memoryview(part).nbytes
         yield part
-    yield bytes(_padded(size) - size)
+    yield bytes(_align(size) - size)
 
 
-def _padded(size: int) -> int:
-    return -(-size // _GRAIN) * _GRAIN
+def _align(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _opened(value: memoryview) -> AnyTask:
-    count, length = _HEAD.unpack_from(value)
-    begin = _HEAD.size + count * _PART.size
+def _unpickle(value: memoryview) -> AnyTask:
+    count, length = _HEADER.unpack_from(value)
+    begin = _HEADER.size + count * _BUFFER.size
     buffers: list[Any] = []
     for position in range(count):
-        start, size, writable = _PART.unpack_from(value, _HEAD.size + position * _PART.size)
+        start, size, writable = _BUFFER.unpack_from(value, _HEADER.size + position * _BUFFER.size)
         view = value[start : start + size]
         buffers.append(bytearray(view) if writable else view)
     task: AnyTask = cloudpickle.loads(value[begin : begin + length], buffers=buffers)
@@ -126,10 +125,10 @@ def _opened(value: memoryview) -> AnyTask:
 
 
 def _is_writable(buffer: PickleBuffer) -> bool:
-    """Whether a stage may write into it: an array, but never Arrow data.
+    """Whether a stage may write into this buffer: into arrays, never into Arrow data.
 
-    The store is read-only, so such a buffer is copied by the reader: as on any other executor, a
-    stage may change in place what it was given.
+    The object store is read-only, so a writable buffer is copied when it is unpickled. Stages may
+    change their input in place, as on any other executor.
     """
     view = memoryview(buffer)
     return not view.readonly and not type(view.obj).__module__.startswith("pyarrow")

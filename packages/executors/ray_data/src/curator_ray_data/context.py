@@ -1,4 +1,4 @@
-"""Contexts: what Ray Data is told about a job, and what of its talk is kept from the user."""
+"""Ray Data's settings for a job, and its log on the console."""
 
 import logging
 import threading
@@ -9,14 +9,13 @@ from typing import Any
 from curator_core.errors import PipelineError, hint, reason_of
 from curator_ray.cluster.settings import ignore_warnings
 
-from curator_ray_data.insides import consoles, deaths_untold, is_progress
 from curator_ray_data.options import IN_CONTEXT, RayDataOptions
 
 _OURS = {
-    # A worker that dies costs its block, and we say what becomes of that.
+    # A dead worker costs its block; `Recovery` decides what is run again.
     "max_errored_blocks": -1,
     "max_consecutive_actor_init_deaths": 3,
-    # A stage may take as long as its timeout_s says, or for ever.
+    # `StallWatch` does this, and knows which stage is at work.
     "execution_no_progress_timeout_s": -1,
     "enable_auto_log_stats": False,
     "print_on_execution_start": False,
@@ -25,10 +24,10 @@ _LOCK = threading.RLock()
 
 
 def check_context(wanted: Mapping[str, Any]) -> None:
-    """Refuse what is no field of Ray Data's context, or is ours to set."""
+    """Refuse fields that Ray Data's context does not have, and those that this executor sets."""
     from ray.data import DataContext
 
-    with ignore_warnings():  # it warns of its own defaults
+    with ignore_warnings():  # about Ray Data's own defaults
         current = DataContext.get_current()
     known = [name for name in vars(current) if not name.startswith("_")]
     problems = [
@@ -36,20 +35,17 @@ def check_context(wanted: Mapping[str, Any]) -> None:
         for name in wanted
         if name not in known
     ]
-    problems += [
-        f"context: {name!r} is set by the Ray Data executor, which needs it as it is"
-        for name in wanted
-        if name == "max_errored_blocks"
-    ]
+    if "max_errored_blocks" in wanted:
+        problems.append("context: the executor itself sets 'max_errored_blocks'; leave it out")
     if problems:
         raise PipelineError(problems)
 
 
 @contextmanager
-def context_for(options: RayDataOptions, idle_cpus: float = 0.0) -> Iterator[None]:
-    """Datasets that are made meanwhile take these settings along; the caller's stay as they are.
+def context_for(options: RayDataOptions, excluded_cpus: float = 0.0) -> Iterator[None]:
+    """Set up Ray Data's context for datasets that are made meanwhile, and restore it afterwards.
 
-    `idle_cpus`: how many of the cluster's are not to be counted on.
+    `excluded_cpus`: CPUs of the cluster that the job cannot use.
     """
     from ray.data import DataContext, ExecutionOptions, ExecutionResources
 
@@ -67,8 +63,8 @@ def context_for(options: RayDataOptions, idle_cpus: float = 0.0) -> Iterator[Non
                 preserve_order=options.preserve_order,
                 verbose_progress=options.verbose_progress,
             )
-            if idle_cpus and "cpu" not in limits:
-                execution.exclude_resources = ExecutionResources(cpu=idle_cpus)
+            if excluded_cpus and "cpu" not in limits:
+                execution.exclude_resources = ExecutionResources(cpu=excluded_cpus)
         before = {name: getattr(current, name) for name in wanted}
         _set(current, wanted)
         try:
@@ -82,8 +78,8 @@ def _set(context: Any, values: Mapping[str, Any]) -> None:
         setattr(context, name, value)
 
 
-class Overheard(logging.Handler):
-    """The errors of blocks that Ray Data goes on without: it only writes them into its log."""
+class BlockErrors(logging.Handler):
+    """Collects the errors of lost blocks, which Ray Data only writes to its log."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -93,35 +89,41 @@ class Overheard(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
             record.exc_text = record.exc_text or reason_of(error)
-            record.exc_info = None  # others may keep the record
-            _let_go(error)
+            record.exc_info = None  # other handlers may keep the record
+            _clear_tracebacks(error)
             self.errors.append(error)
 
 
-def _let_go(error: BaseException | None) -> None:
-    """Drop the frames: they hold Ray Data's executor, and that holds its actors."""
+def _clear_tracebacks(error: BaseException | None) -> None:
+    """Drop the frames, which hold Ray Data's executor and through it the actors."""
     while error is not None:
         error.__traceback__ = None
         error = error.__cause__ or error.__context__
 
 
 @contextmanager
-def quietly(*, shows_progress: bool) -> Iterator[Overheard]:
-    """Keep Ray Data from talking on the console; its log file stays complete."""
+def log_to_file_only(*, verbose: bool) -> Iterator[BlockErrors]:
+    """Keep Ray Data's log off the console unless `verbose`; its log file stays complete."""
     logger = logging.getLogger("ray.data")
-    overheard = Overheard()
+    errors = BlockErrors()
 
-    def lets_pass(record: logging.LogRecord) -> bool:
-        return shows_progress and (record.levelno >= logging.ERROR or is_progress(record))
+    def hide(record: logging.LogRecord) -> bool:
+        return False
 
-    shown = consoles()
-    for console in shown:
-        console.addFilter(lets_pass)
-    logger.addHandler(overheard)
+    consoles = [] if verbose else [h for h in logger.handlers if _is_console(h)]
+    for console in consoles:
+        console.addFilter(hide)
+    logger.addHandler(errors)
     try:
-        with ignore_warnings(r"ray\.data"), deaths_untold():
-            yield overheard
+        with ignore_warnings(r"ray\.data"):
+            yield errors
     finally:
-        logger.removeHandler(overheard)
-        for console in shown:
-            console.removeFilter(lets_pass)
+        logger.removeHandler(errors)
+        for console in consoles:
+            console.removeFilter(hide)
+
+
+def _is_console(handler: logging.Handler) -> bool:
+    return isinstance(handler, logging.StreamHandler) and not isinstance(
+        handler, logging.FileHandler
+    )

@@ -1,4 +1,4 @@
-"""What is known of workers by their posts; it is never taken out on strangers."""
+"""What the run's folder says about workers; it never leads to killing other processes."""
 
 import json
 import subprocess
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from curator_ray.worker.status_files import ProcessIdentity
-from curator_ray_data.casualties import find_dead, find_working, kill_workers
+from curator_ray_data.run_folder import find_dead, find_working, kill_workers
 
-TELLS = """
-import json, sys, time
+PRINT_IDENTITY = """
+import json, sys
 from dataclasses import asdict
 from curator_ray.worker.status_files import ProcessIdentity
 print(json.dumps(asdict(ProcessIdentity.own())), flush=True)
@@ -23,40 +23,43 @@ sys.stdin.read()
 @pytest.fixture
 def other() -> Iterator["subprocess.Popen[str]"]:
     process = subprocess.Popen(
-        [sys.executable, "-c", TELLS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PRINT_IDENTITY],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     yield process
     process.communicate()
 
 
-def post(folder: Path, worker_id: str, process: ProcessIdentity) -> None:
+def write_post(folder: Path, worker_id: str, process: ProcessIdentity) -> None:
     (folder / "node").mkdir(exist_ok=True)
     facts = {"pid": process.pid, "born": process.born, "output": [], "memory_kills": [0, 0]}
     (folder / "node" / f"{worker_id}.json").write_text(json.dumps(facts))
 
 
-def test_a_worker_that_stays_is_killed_and_a_stranger_with_its_number_is_not(
+def test_kills_remaining_workers_but_no_process_that_reuses_a_pid(
     other: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:
     assert other.stdout is not None
     process = ProcessIdentity(**json.loads(other.stdout.readline()))
     if not process.born:
-        pytest.skip("this system does not tell when a process began")
-    post(tmp_path, "actor-1", replace(process, born="1"))
+        pytest.skip("this system does not say when a process started")
+    write_post(tmp_path, "actor-1", replace(process, born="1"))
     assert find_working(str(tmp_path)) == []
     kill_workers(str(tmp_path))
     assert other.poll() is None
 
-    post(tmp_path, "actor-1", process)
+    write_post(tmp_path, "actor-1", process)
     assert find_working(str(tmp_path)) == [process.pid]
     kill_workers(str(tmp_path))
     assert other.wait(20) == -9
 
 
-def test_the_dead_are_told_once(other: "subprocess.Popen[str]", tmp_path: Path) -> None:
+def test_dead_workers_are_found_once(other: "subprocess.Popen[str]", tmp_path: Path) -> None:
     assert other.stdout is not None
     process = ProcessIdentity(**json.loads(other.stdout.readline()))
-    post(tmp_path, "actor-1", process)
+    write_post(tmp_path, "actor-1", process)
     other.kill()
     other.wait()
     (tmp_path / "node" / "actor-1.status").write_bytes(bytes(1 << 16))
