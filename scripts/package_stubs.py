@@ -23,8 +23,11 @@ def stubs() -> Iterator[tuple[Path, str]]:
 def _stub(package: str) -> str:
     top = import_module(package)
     source = top.plugin if hasattr(top, "plugin") else top.EXPORTS
-    lines = [f"from {home} import {name} as {name}\n" for name, home in exports_of(source).items()]
-    return _HEADER + "".join(sorted(lines))
+    homes = exports_of(source)
+    lines = sorted(f"from {home} import {name} as {name}\n" for name, home in homes.items())
+    names = sorted(homes, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    exported = "".join(f'    "{name}",\n' for name in names)  # the reference is made from it
+    return f"{_HEADER}{''.join(lines)}\n__all__ = [\n{exported}]\n"
 
 
 def main() -> None:

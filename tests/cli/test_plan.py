@@ -33,7 +33,7 @@ def test_a_plan_as_json(curate: Curate) -> None:
     assert [stage["name"] for stage in plan["stages"]][2:4] == ["long_enough", "loud"]
     loud = plan["stages"][3]
     assert loud["options"] == {"refused": "", "seconds": 0.0}
-    assert (loud["takes"], loud["gives"], loud["reads"]) == (
+    assert (loud["input_type"], loud["output_type"], loud["reads"]) == (
         "DocumentBatch",
         "DocumentBatch",
         ["text"],

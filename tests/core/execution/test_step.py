@@ -356,8 +356,8 @@ class TestBlame:
         for _ in range(2):
             blame.record_crash(1, self.ids(0), "died")
 
-        assert blame.quarantine_reason(0, as_source(Task(0), 0)) is None
-        assert blame.quarantine_reason(1, as_source(Task(0), 0)) == "died"
+        assert blame.quarantine_reason(0, as_source(Task(0), 0), 0) is None
+        assert blame.quarantine_reason(1, as_source(Task(0), 0), 1) == "died"
 
     def test_suspects_a_whole_stage_where_names_did_not_fit(self) -> None:
         stage, blame = AllBut(set()), Blame()

@@ -1,13 +1,10 @@
 """How many workers, and what is lacking."""
 
-import os
-
 import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, Task
 from curator_core.local import sizing
 from curator_core.local.executor import LocalExecutor
 from curator_core.local.sizing import unmet_demands, workers_for
-from curator_core.model.resources import available_cpus, visible_gpus
 from curator_core.plan.plan import Plan
 
 
@@ -87,20 +84,6 @@ def test_enough_is_enough() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("visible", "devices"), [("", []), ("-1", []), ("3", ["3"]), ("0,2", ["0", "2"])]
-)
-def test_devices_that_may_be_used(
-    visible: str, devices: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert visible_gpus() == devices
-
-
 def test_a_negative_number_of_workers() -> None:
     with pytest.raises(ValueError, match="workers is -1, but must be 0"):
         LocalExecutor(workers=-1)
-
-
-def test_cores_are_those_that_we_may_run_on() -> None:
-    assert available_cpus() == len(os.sched_getaffinity(0))

@@ -75,7 +75,7 @@ def test_a_snapshot_survives_json(run: ActiveRun) -> None:
 
 def test_work_in_progress_counts(run: ActiveRun) -> None:
     run.counts_in_progress["0"] = {0: StageCounts(tasks_in=1, items_in=7)}
-    [stage] = SnapshotEmitter(run).take().stages
+    [stage] = run.snapshot().stages
     assert (stage.counts.items_in, stage.settled.items_in) == (7, 0)
 
 
@@ -86,10 +86,10 @@ def test_reports_of_open_sources_count(run: ActiveRun) -> None:
     report = CallReport()
     report.part(task.lineage).of(first.index).items_in = 5
     assert run.apply_report(report, [task]) == []
-    [stage] = SnapshotEmitter(run).take().stages
+    [stage] = run.snapshot().stages
     assert (stage.counts.items_in, stage.settled.items_in) == (5, 0)
     run.restart_source(next(iter(task.lineage))[0], "its worker died")
-    assert SnapshotEmitter(run).take().stages[0].counts.items_in == 0
+    assert run.snapshot().stages[0].counts.items_in == 0
 
 
 def test_snapshots_cost_at_most_a_hundredth_of_the_time(run: ActiveRun) -> None:
@@ -101,7 +101,7 @@ def test_snapshots_cost_at_most_a_hundredth_of_the_time(run: ActiveRun) -> None:
         time.sleep(0.01)
 
     run.events.listen(hear, "snapshot")
-    emitter = SnapshotEmitter(run)
+    emitter = SnapshotEmitter(run.events, run.snapshot)
     began = time.monotonic()
     while len(heard) < 2:
         emitter.tick()
@@ -109,7 +109,7 @@ def test_snapshots_cost_at_most_a_hundredth_of_the_time(run: ActiveRun) -> None:
 
 
 def test_last_progress_is_when_a_count_changed(run: ActiveRun) -> None:
-    emitter = SnapshotEmitter(run)
+    emitter = SnapshotEmitter(run.events, run.snapshot)
     first = emitter.take().last_progress
     assert emitter.take().last_progress == first
     run.usages.of(0).add_tasks(0.1)

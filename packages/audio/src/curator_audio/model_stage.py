@@ -10,7 +10,7 @@ import pyarrow as pa
 from curator_core import Dropped, NodeInfo, ProcessingStage, Rejected, WorkerInfo, attach_model
 from curator_core.io.filesystems import StorageOptions
 from curator_core.logs import log
-from curator_core.model.gpu_memory import empty_device_cache
+from curator_core.model.hardware import empty_device_cache
 from curator_core.model.optional_dependencies import not_installed
 from curator_models.batching import MicroBatches
 from curator_models.devices import limit_threads

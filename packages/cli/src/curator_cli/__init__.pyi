@@ -7,3 +7,14 @@ from curator_cli.recipes import load_recipe as load_recipe
 from curator_cli.recipes import pipeline_from_yaml as pipeline_from_yaml
 from curator_cli.recipes import pipeline_to_yaml as pipeline_to_yaml
 from curator_cli.recipes import recipe_schema as recipe_schema
+
+__all__ = [
+    "Permissions",
+    "Recipe",
+    "call",
+    "load_recipe",
+    "main",
+    "pipeline_from_yaml",
+    "pipeline_to_yaml",
+    "recipe_schema",
+]

@@ -12,6 +12,8 @@ from curator_core.errors import ResourceError as ResourceError
 from curator_core.errors import ResumeError as ResumeError
 from curator_core.errors import RunInterrupted as RunInterrupted
 from curator_core.errors import StageError as StageError
+from curator_core.execution.timeouts import AlarmTimer as AlarmTimer
+from curator_core.execution.worker import StageWorker as StageWorker
 from curator_core.io.partitioning import FilePartitioning as FilePartitioning
 from curator_core.io.readers import JsonlReader as JsonlReader
 from curator_core.io.readers import ParquetReader as ParquetReader
@@ -59,6 +61,78 @@ from curator_core.plugins.hookspecs import hookimpl as hookimpl
 from curator_core.run.observers import Observer as Observer
 from curator_core.run.observers import RunInfo as RunInfo
 from curator_core.run.observers import WorkflowInfo as WorkflowInfo
+from curator_core.run.options import RunOptions as RunOptions
+from curator_core.run.options import WorkflowRunOptions as WorkflowRunOptions
 from curator_core.run.result import RunResult as RunResult
 from curator_core.run.result import WorkflowResult as WorkflowResult
 from curator_core.workflow import Workflow as Workflow
+
+__all__ = [
+    "AlarmTimer",
+    "AnyStage",
+    "AnyTask",
+    "BudgetError",
+    "BusyError",
+    "CompositeStage",
+    "CuratorError",
+    "DocumentBatch",
+    "DropSink",
+    "Dropped",
+    "Empty",
+    "EmptyRunError",
+    "ErrorPolicy",
+    "ExchangeReader",
+    "ExchangeWriter",
+    "Executor",
+    "FailureBudget",
+    "FileGroup",
+    "FilePart",
+    "FilePartitioning",
+    "FusedStage",
+    "InputError",
+    "JsonlReader",
+    "JsonlWriter",
+    "LocalExecutor",
+    "Mixed",
+    "NodeInfo",
+    "NothingFoundError",
+    "Observer",
+    "Origin",
+    "OutputError",
+    "ParquetReader",
+    "ParquetWriter",
+    "Pipeline",
+    "PipelineError",
+    "Plan",
+    "PlannedStage",
+    "PluginError",
+    "ProcessingStage",
+    "QuarantineRecord",
+    "Rejected",
+    "RemovedInputsError",
+    "Reply",
+    "ResourceError",
+    "Resources",
+    "ResumeError",
+    "Run",
+    "RunInfo",
+    "RunInterrupted",
+    "RunOptions",
+    "RunResult",
+    "Service",
+    "StageCounts",
+    "StageError",
+    "StageResult",
+    "StageWorker",
+    "StagedFile",
+    "Task",
+    "WorkerInfo",
+    "Workflow",
+    "WorkflowInfo",
+    "WorkflowResult",
+    "WorkflowRunOptions",
+    "attach_model",
+    "flatten",
+    "hookimpl",
+    "processing_stage",
+]

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from curator_core.errors import PipelineError, ResourceError
 from curator_core.io.filesystems import StorageOptions
@@ -16,8 +16,8 @@ from curator_core.plan.executor import Executor
 from curator_core.plan.fusion import fuse
 from curator_core.plan.plan import Plan, PlannedStage
 from curator_core.plan.validation import find_problems, plan_notes, unsupported_features
-from curator_core.run.input_changes import InputPolicy, RemovedInputs
 from curator_core.run.observers import Observer, observe
+from curator_core.run.options import RunOptions, refuse_unknown_options
 from curator_core.run.progress_log import ProgressLog
 from curator_core.run.result import RunResult
 
@@ -106,74 +106,40 @@ class Pipeline:
             raise ResourceError("\n".join(missing))
         return replace(plan, notes=tuple(plan_notes(plan)))
 
-    def run(  # noqa: PLR0913 - independent options
+    def run(
         self,
         executor: Executor | str | None = None,
         tasks: Iterable[AnyTask] | None = None,
         run_dir: str | PathLike[str] | None = None,
-        *,
-        resume: bool = True,
-        on_error: OnError | None = None,
-        storage_options: StorageOptions | None = None,
-        removed_inputs: RemovedInputs | InputPolicy = "stop",
-        shared: bool = False,
-        observers: Iterable[Observer] = (),
-        progress: bool = True,
+        **options: Unpack[RunOptions],
     ) -> RunResult:
         """Run the pipeline. If it ends with a writer, running it again processes only what is left.
 
-        If input files of an earlier run were removed but their output still exists, the run raises
-        RemovedInputsError before it writes anything, unless `removed_inputs` is "prune" (delete
-        that output) or "keep". Renamed files are recognized. With `shared`, the group of the run
-        directory may resume the run too.
-
-        `storage_options` are for a `run_dir` on another file system than the outputs. `observers`
-        watch the run, in addition to those of installed packages. `progress=False` turns off the
-        log lines about progress, and the table that curator-report shows on a terminal.
+        `RunOptions` lists the options.
         """
-        stream = self.stream(
-            executor,
-            tasks,
-            run_dir,
-            resume=resume,
-            on_error=on_error,
-            storage_options=storage_options,
-            removed_inputs=removed_inputs,
-            shared=shared,
-            observers=observers,
-            progress=progress,
-        )
+        stream = self.stream(executor, tasks, run_dir, **options)
         stream.result.tasks = outputs = []
         with stream:
             for output in stream:  # on errors, the result has earlier outputs
                 outputs.append(output)
         return stream.result
 
-    def stream(  # noqa: PLR0913 - independent options
+    def stream(
         self,
         executor: Executor | str | None = None,
         tasks: Iterable[AnyTask] | None = None,
         run_dir: str | PathLike[str] | None = None,
-        *,
-        resume: bool = True,
-        on_error: OnError | None = None,
-        storage_options: StorageOptions | None = None,
-        removed_inputs: RemovedInputs | InputPolicy = "stop",
-        shared: bool = False,
-        observers: Iterable[Observer] = (),
-        progress: bool = True,
+        **options: Unpack[RunOptions],
     ) -> "RunStream":
         """Return a stream of output tasks; closing it early stops the run gracefully."""
-        from curator_core.run.session import OpenedStream, RunOptions
+        from curator_core.run.session import OpenedStream
 
-        policy = InputPolicy.of(removed_inputs)
+        refuse_unknown_options(options, RunOptions)
         chosen, why = choose_executor(executor)
         given = None if tasks is None else list(tasks)
-        plan = self.build(chosen, given, on_error)
+        plan = self.build(chosen, given, options.get("on_error"))
         folder = None if run_dir is None else os.fspath(run_dir)
-        options = RunOptions(folder, resume, storage_options, policy, shared)
-        observation = observe(observers, ProgressLog(), progress=progress)
-        return OpenedStream(plan, chosen, given, options, why, observation)
+        return OpenedStream(plan, chosen, given, folder, options, why)
 
     def retry(
         self,

@@ -18,6 +18,8 @@ EXPORTS = {
         "RunInterrupted",
         "StageError",
     ),
+    "curator_core.execution.timeouts": ("AlarmTimer",),
+    "curator_core.execution.worker": ("StageWorker",),
     "curator_core.model.documents": ("DocumentBatch",),
     "curator_core.model.files": (
         "FileGroup",
@@ -76,6 +78,10 @@ EXPORTS = {
         "Observer",
         "RunInfo",
         "WorkflowInfo",
+    ),
+    "curator_core.run.options": (
+        "RunOptions",
+        "WorkflowRunOptions",
     ),
     "curator_core.run.result": (
         "RunResult",

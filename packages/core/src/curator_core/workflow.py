@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from curator_core.errors import PipelineError, ResumeError, RunInterrupted
 from curator_core.io.filesystems import base_name, full_path, join, open_filesystem
@@ -12,9 +12,10 @@ from curator_core.model.formatting import counted
 from curator_core.pipeline import Pipeline
 from curator_core.plan.executor import Executor
 from curator_core.plan.stop_request import StopRequest
-from curator_core.run.input_changes import InputPolicy, RemovedInputs
+from curator_core.run.input_changes import InputPolicy
 from curator_core.run.locks import LockedFolder, lock_folder
 from curator_core.run.observers import Observer, WorkflowInfo, observe_workflow
+from curator_core.run.options import WorkflowRunOptions, refuse_unknown_options
 from curator_core.run.result import RunResult, WorkflowResult
 from curator_core.run.signals import note_signals
 
@@ -63,29 +64,23 @@ class Workflow(ABC):
         """Return problems with the input. Not called if empty input is allowed."""
         return ()
 
-    def run(  # noqa: PLR0913 - independent options
+    def run(
         self,
         executor: Executor | str | None = None,
         *,
-        resume: bool = True,
         allow_empty: bool = False,
-        removed_inputs: RemovedInputs | InputPolicy = "stop",
-        shared: bool = False,
-        observers: Iterable[Observer] = (),
-        progress: bool = True,
+        **options: Unpack[WorkflowRunOptions],
     ) -> WorkflowResult:
         """Run what is left of the workflow, including quarantined work.
 
-        If input files of an earlier run were removed but their output still exists, the run raises
-        RemovedInputsError before it writes anything, unless `removed_inputs` is "prune" (delete
-        that output) or "keep". With `shared`, the group of the work directory may resume the run
-        too. `observers` watch each run and the end of the workflow; `progress=False` turns off log
-        lines and tables about progress.
-
-        A work directory can be used by one run at a time, and by one workflow only.
+        `WorkflowRunOptions` lists the other options. A work directory can be used by one run at a
+        time, and by one workflow only.
         """
-        given = tuple(observers)
-        policy = self._input_policy(InputPolicy.of(removed_inputs))
+        refuse_unknown_options(options, WorkflowRunOptions)
+        observers = options["observers"] = tuple(options.get("observers", ()))
+        policy = InputPolicy.of(options.get("removed_inputs", "stop"))
+        options["removed_inputs"] = self._input_policy(policy)
+        shared = options.get("shared", False)
         self.refuse_problems(allow_empty=allow_empty)
         result = WorkflowResult()
         with ExitStack() as held:
@@ -95,20 +90,12 @@ class Workflow(ABC):
                 held.callback(locks[-1].release)
             self._refuse_others()
             stopping = StopRequest()
-            with self._notify(given, result), note_signals(stopping):
+            with self._notify(observers, result), note_signals(stopping):
                 for pipeline in self.pipelines(result):
                     self._refuse_repeated(pipeline.name, result)
                     _refuse_if_stopping(stopping, result)
                     chosen = replace(pipeline, allow_empty=pipeline.allow_empty or allow_empty)
-                    result.runs[pipeline.name] = self._run(
-                        chosen,
-                        executor,
-                        resume=resume,
-                        removed_inputs=policy,
-                        shared=shared,
-                        observers=given,
-                        progress=progress,
-                    )
+                    result.runs[pipeline.name] = self._run(chosen, executor, options)
                     for lock in locks:
                         lock.check()
         return result
@@ -122,7 +109,7 @@ class Workflow(ABC):
         return replace(policy, own_folders=own, depends_on_names=True)
 
     def _run(
-        self, pipeline: Pipeline, executor: Executor | str | None, **options: Any
+        self, pipeline: Pipeline, executor: Executor | str | None, options: WorkflowRunOptions
     ) -> RunResult:
         run_dir = join(self.work_dir, ".curator", self.name, pipeline.name)
         done = pipeline.run(executor, run_dir=run_dir, **options)
@@ -132,7 +119,7 @@ class Workflow(ABC):
                 executor,
                 storage_options=self.storage_options,
                 observers=options["observers"],
-                progress=options["progress"],
+                progress=options.get("progress", True),
             )
         return done
 

@@ -6,3 +6,13 @@ from curator_dedup.passages.workflow import LineDeduplicationWorkflow as LineDed
 from curator_dedup.passages.workflow import SentenceDeduplicationWorkflow as SentenceDeduplicationWorkflow
 from curator_dedup.passages.workflow import SubstringDeduplicationWorkflow as SubstringDeduplicationWorkflow
 from curator_dedup.semantic.workflow import SemanticDeduplicationWorkflow as SemanticDeduplicationWorkflow
+
+__all__ = [
+    "BloomDeduplication",
+    "ExactDeduplicationWorkflow",
+    "FuzzyDeduplicationWorkflow",
+    "LineDeduplicationWorkflow",
+    "SemanticDeduplicationWorkflow",
+    "SentenceDeduplicationWorkflow",
+    "SubstringDeduplicationWorkflow",
+]

@@ -9,3 +9,16 @@ from curator_models.hub import ModelSource as ModelSource
 from curator_models.rate_limit import RateLimiter as RateLimiter
 from curator_models.weights import PackagedFile as PackagedFile
 from curator_models.weights import WeightsFile as WeightsFile
+
+__all__ = [
+    "ChatEndpoint",
+    "EndpointError",
+    "MicroBatches",
+    "ModelError",
+    "ModelSource",
+    "NoAnswerError",
+    "PackagedFile",
+    "RateLimiter",
+    "TooLongError",
+    "WeightsFile",
+]

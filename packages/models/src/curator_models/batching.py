@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from curator_core import CuratorError
-from curator_core.model.gpu_memory import empty_device_cache, is_out_of_memory
+from curator_core.model.hardware import empty_device_cache, is_out_of_memory
 
 Forward: TypeAlias = Callable[[Sequence[int]], Sequence[Any]]
 """Returns an answer for each of these rows."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from curator_core import Resources, WorkerInfo
 from curator_core.logs import log
-from curator_core.model.resources import visible_gpus
+from curator_core.model.hardware import visible_gpus
 
 if TYPE_CHECKING:
     import torch

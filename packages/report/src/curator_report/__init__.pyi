@@ -14,3 +14,21 @@ from curator_report.tables import plain_table as plain_table
 from curator_report.tables import stage_table as stage_table
 from curator_report.terminal import TerminalProgress as TerminalProgress
 from curator_report.terminal import transient_progress as transient_progress
+
+__all__ = [
+    "Failure",
+    "PrometheusMetrics",
+    "ReportPages",
+    "RunRecord",
+    "Summary",
+    "TerminalProgress",
+    "console",
+    "drop_reasons",
+    "group_failures",
+    "plain_table",
+    "print_summary",
+    "read_run",
+    "stage_table",
+    "transient_progress",
+    "write_report",
+]

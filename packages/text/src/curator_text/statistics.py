@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import DocumentBatch, ProcessingStage, WorkerInfo
 from curator_core.errors import hint
-from curator_core.io.atomic_write import open_draft
 from curator_core.io.filesystems import StorageOptions, join
 from curator_core.io.statistics import STATISTICS_ENDING, ColumnSummary, Summary
-from curator_core.io.writers import Mode
+from curator_core.io.writers import Mode, open_draft
 from curator_core.model.ids import fingerprint
 
 from curator_text.text_columns import read_texts

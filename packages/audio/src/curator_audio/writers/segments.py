@@ -14,9 +14,8 @@ from curator_core import (
     Rejected,
     StagedFile,
 )
-from curator_core.io.atomic_write import Draft, open_draft
 from curator_core.io.filesystems import StorageOptions, join
-from curator_core.io.writers import Mode
+from curator_core.io.writers import Draft, Mode, open_draft
 
 from curator_audio.audio_batch import PATH, AudioBatch
 from curator_audio.container import UndecodableError

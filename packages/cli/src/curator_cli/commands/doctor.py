@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
-from curator_core.model.resources import available_cpus, total_memory_gb, visible_gpus
+from curator_core.model.hardware import available_cpus, total_memory_gb, visible_gpus
 from curator_core.plugins.registry import Plugins
 from curator_core.plugins.registry import plugins as installed_plugins
 

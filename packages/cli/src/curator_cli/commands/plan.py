@@ -67,8 +67,8 @@ def _describe_stage(
     described: dict[str, Any] = mask_secrets(stage.describe())
     return {
         **described,
-        "takes": stage.input_type.__name__,
-        "gives": stage.output_type.__name__,
+        "input_type": stage.input_type.__name__,
+        "output_type": stage.output_type.__name__,
         "reads": sorted(stage.stage.inputs()),
         "adds": sorted(stage.stage.outputs()),
         "columns_before": None if before is None else sorted(before),
@@ -92,8 +92,8 @@ def _show_plan(screen: Screen, planned: "Plan", executor: str) -> None:
         column.no_wrap, column.overflow = False, "fold"
     for stage, before, after in _walk(planned):
         columns = Text(_columns(stage, before, after))
-        gives = stage.output_type.__name__
-        table.add_row(str(stage.index + 1), Text(stage.name), gives, columns, _needs(stage))
+        output = stage.output_type.__name__
+        table.add_row(str(stage.index + 1), Text(stage.name), output, columns, _needs(stage))
     screen.show(table)
     screen.show("")
     facts = [("executor", executor)]

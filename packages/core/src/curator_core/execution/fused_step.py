@@ -21,8 +21,6 @@ class FusedStep:
         assert isinstance(planned.stage, FusedStage)
         self.stage = planned.stage
         self.steps = steps
-        for step in steps[1:]:
-            step.fused_from = planned.index
 
     def outputs(self, tasks: Iterable[AnyTask]) -> Iterator[AnyTask]:
         """Yield the outputs of the last member."""

@@ -12,7 +12,7 @@ from curator_core.execution.exit_guard import StageCode
 from curator_core.execution.telemetry import Stopwatch
 from curator_core.execution.timeouts import Watch
 from curator_core.model.crash_attribution import Blame
-from curator_core.model.gpu_memory import empty_device_cache, is_out_of_memory
+from curator_core.model.hardware import empty_device_cache, is_out_of_memory
 from curator_core.model.ids import child_id, mixed_id
 from curator_core.model.lineage import Lineage, add_credits, equal_share, next_share, rest_share
 from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
@@ -118,10 +118,11 @@ class Step:
         account: Account,
         watch: Watch,
         blame: Blame,
+        step_index: int,
     ) -> None:
-        self.fused_from: int | None = None
-        """The first stage of the fused step that this stage is a later member of, if any."""
+        """`step_index` is that of the stage, or of the first one if several are fused."""
         self.planned = planned
+        self.step_index = step_index
         self.stage = planned.stage
         self.report = report = account.report
         self.account = account
@@ -151,7 +152,7 @@ class Step:
 
     def _run_one(self, task: AnyTask) -> Made:
         items = self.account.take(task)
-        condemned = self.blame.quarantine_reason(self.planned.index, task, self.fused_from)
+        condemned = self.blame.quarantine_reason(self.planned.index, task, self.step_index)
         if condemned:
             attempts = self.blame.attempts_of(self.planned.index, task)
             self.account.fail(task, CondemnedError(condemned), attempts, self._progress(task))

@@ -104,6 +104,7 @@ class Call:
                     Account(part, self.report, drops, self._worker.sampler),
                     self._worker.watch,
                     self._blame,
+                    planned.index,
                 )
                 for part in planned.parts
             ]

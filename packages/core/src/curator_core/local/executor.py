@@ -9,7 +9,8 @@ from curator_core.errors import AbortedError
 from curator_core.execution.timeouts import AlarmTimer
 from curator_core.execution.worker import StageWorker
 from curator_core.local.sizing import unmet_demands, workers_for
-from curator_core.model.resources import WorkerInfo, visible_gpus
+from curator_core.model.hardware import visible_gpus
+from curator_core.model.resources import WorkerInfo
 from curator_core.model.snapshot import ExecutorState
 from curator_core.model.tasks import AnyTask
 from curator_core.plan.executor import Executor, Run

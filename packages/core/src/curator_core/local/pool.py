@@ -17,9 +17,10 @@ from curator_core.local.worker_process import (
     wait_for_exit,
 )
 from curator_core.model.crash_attribution import OUTSIDE_KILL_WEIGHT
+from curator_core.model.hardware import visible_gpus
 from curator_core.model.lineage import source_of
 from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
-from curator_core.model.resources import WorkerInfo, visible_gpus
+from curator_core.model.resources import WorkerInfo
 from curator_core.model.snapshot import ExecutorState
 from curator_core.model.stages import ProcessingStage
 from curator_core.model.tasks import AnyTask

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from curator_core.execution.timeouts import AlarmTimer
-from curator_core.model.resources import available_cpus, total_memory_gb, visible_gpus
+from curator_core.model.hardware import available_cpus, total_memory_gb, visible_gpus
 from curator_core.plan.plan import Plan
 
 

@@ -15,7 +15,7 @@ from curator_core.local.ipc import End, Frames, SetUp, Work, pack_work, send, un
 from curator_core.local.memory_kills import MemoryKills
 from curator_core.local.shared_status import SharedStatus
 from curator_core.local.watchdog import Watchdog
-from curator_core.model.resources import available_cpus
+from curator_core.model.hardware import available_cpus
 
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "

@@ -51,16 +51,14 @@ class Blame:
         """Return how many workers died with this task."""
         return self.attempts.get((stage_index, task.task_id), ATTEMPTS_BEFORE_QUARANTINE)
 
-    def quarantine_reason(
-        self, stage_index: int, task: AnyTask, fused_from: int | None = None
-    ) -> str | None:
+    def quarantine_reason(self, stage_index: int, task: AnyTask, step_index: int) -> str | None:
         """Return why this task must not run again, or None if it may.
 
-        `fused_from` is the first stage of a fused step: a death in its pass counts for each member
-        in which the task dies again.
+        `step_index` is the first stage of the step: if several stages are fused in it, a death in
+        their common pass counts for each of them in which the task dies again.
         """
         key = (stage_index, task.task_id)
         deaths = self.deaths.get(key, 0)
-        if deaths and fused_from is not None:
-            deaths += self.deaths.get((fused_from, task.task_id), 0)
+        if deaths and step_index != stage_index:
+            deaths += self.deaths.get((step_index, task.task_id), 0)
         return self.reasons[key] if deaths >= ATTEMPTS_BEFORE_QUARANTINE else None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from curator_core.model.gpu_memory import is_out_of_memory
+from curator_core.model.hardware import is_out_of_memory
 
 OnError: TypeAlias = Literal["fail", "quarantine", "skip"]
 

@@ -1,7 +1,5 @@
 """Resources that a worker needs, and the node that it runs on."""
 
-import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from math import isfinite
@@ -85,31 +83,3 @@ class WorkerInfo:
     def device(self) -> str:
         """`cuda:0` if a GPU was granted (visible devices count from 0), else `cpu`."""
         return "cuda:0" if self.gpu_ids else "cpu"
-
-
-def available_cpus() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def total_memory_gb() -> float:
-    """Return the memory of this machine, or the limit of its container."""
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            with open(limit) as file:
-                there = min(there, int(file.read()))
-        except (OSError, ValueError):  # no container, or no limit
-            continue
-    return there / 1e9
-
-
-def visible_gpus() -> list[str]:
-    """Return the ids of the GPUs that this process may use."""
-    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if chosen is not None:
-        return [device for device in chosen.split(",") if device and device != "-1"]
-    try:
-        devices = [re.fullmatch(r"nvidia(\d+)", name) for name in os.listdir("/dev")]
-    except OSError:
-        return []
-    return sorted((device[1] for device in devices if device), key=int)

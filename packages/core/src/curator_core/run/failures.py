@@ -1,17 +1,13 @@
 """Failure budget: compare failures of a run with what it tolerates; detect empty results."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from curator_core.errors import BudgetError, EmptyRunError
 from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.model.reports import Part
-from curator_core.plan.plan import Plan
+from curator_core.plan.plan import Plan, PlannedStage
 from curator_core.run.ledger import Totals, subtract_from
 from curator_core.run.result import RunResult
-
-if TYPE_CHECKING:
-    from curator_core.run.run import ActiveRun
 
 
 class FailureCounter:
@@ -97,19 +93,22 @@ def _records(counts: StageCounts) -> int:
     return max(counts.items_in, counts.items_out + counts.items_rejected)
 
 
-def refuse_empty_run(run: "ActiveRun") -> None:
+def refuse_empty_run(
+    plan: Plan, worker_stages: Sequence[PlannedStage], result: RunResult, totals: Totals
+) -> None:
     """Raise if the run found no sources, or if tasks disappeared; say at which stage."""
-    if not run.result.sources_done + run.result.sources_skipped:
+    if not result.sources_done + result.sources_skipped:
         raise EmptyRunError(
-            f"pipeline {run.plan.name!r} had nothing to do: its first stage found no sources. "
+            f"pipeline {plan.name!r} had nothing to do: its first stage found no sources. "
             "Check its paths, or set allow_empty (--allow-empty) if that is expected"
         )
-    last = run.totals[run.plan.stages[-1].index]
-    dropped = sum(c.items_dropped + c.failures for c in run.totals.values())
-    if not last.tasks_out and not dropped and run.worker_stages:
+    last = totals[plan.stages[-1].index]
+    dropped = sum(c.items_dropped + c.failures for c in totals.values())
+    if not last.tasks_out and not dropped and worker_stages:
         raise EmptyRunError(
-            f"pipeline {run.plan.name!r} returned nothing, although no stage dropped anything: "
-            f"{_where_it_ends(run)}; set allow_empty (--allow-empty) if that is expected"
+            f"pipeline {plan.name!r} returned nothing, although no stage dropped anything: "
+            f"{_where_it_ends(worker_stages[0], totals)}; set allow_empty (--allow-empty) if that "
+            "is expected"
         )
 
 
@@ -126,9 +125,8 @@ def describe_largest_drop(name: str, result: RunResult) -> str:
     )
 
 
-def _where_it_ends(run: "ActiveRun") -> str:
-    first = run.worker_stages[0]
-    if run.totals[first.index].tasks_out:
+def _where_it_ends(first: PlannedStage, totals: Totals) -> str:
+    if totals[first.index].tasks_out:
         return "check what its stages return"
     if first.index:
         return f"stage {first.name!r} found no records in its sources"

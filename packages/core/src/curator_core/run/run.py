@@ -12,7 +12,7 @@ from curator_core.model.lineage import Lineage, source_of
 from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.model.records import QuarantineRecord, StageCounts, kind_of, payload_of
 from curator_core.model.reports import CallReport, CompactReport, Part
-from curator_core.model.snapshot import ExecutorState
+from curator_core.model.snapshot import ExecutorState, RunSnapshot
 from curator_core.model.tasks import AnyTask
 from curator_core.model.usage import RECYCLED, Usages
 from curator_core.plan.events import Events
@@ -35,7 +35,7 @@ from curator_core.run.permissions import RunDirectoryDeletedError
 from curator_core.run.result import RunResult
 from curator_core.run.resume import RemainingSources
 from curator_core.run.signals import interrupted_error
-from curator_core.run.snapshot import SnapshotEmitter, sum_counts
+from curator_core.run.snapshot import SnapshotEmitter, stage_snapshots
 from curator_core.run.sources import Listing, Source, SourceQueue
 from curator_core.run.store import RunStore
 from curator_core.run.worker_logs import log_worker_output, redact_output
@@ -70,8 +70,6 @@ class ActiveRun:
         self.counts_in_progress: dict[str, dict[int, StageCounts]] = {}
         self.usages = Usages()
         self.executor_state: Callable[[], ExecutorState] | None = None
-        self.sources_failed = 0
-        self.quarantined_tasks: dict[str, int] = {}
         self.listed_all = False
         self._listing = listing
         self._store = store
@@ -79,11 +77,14 @@ class ActiveRun:
         self._sources: dict[str, Source] = {}
         self._blames: dict[str, Blame] = {}
         self._emitted = EmittedOutputs()
+        self._executor = ""
+        self._sources_failed = 0
+        self._quarantined_tasks: dict[str, int] = {}
         self._holds = plan.stages[-1].stage.writes
         self._started = time.monotonic()
         self._tainted: set[str] = set()
         self._failures = FailureCounter(plan, store.run_dir)
-        self._snapshots = SnapshotEmitter(self)
+        self._snapshots = SnapshotEmitter(self.events, self.snapshot)
         self._samples = SampleEvents(plan, self.events)
         self._remaining = RemainingSources(listing, store, self.result, policy)
         self._queue = SourceQueue(self._remaining.remaining())
@@ -100,18 +101,9 @@ class ActiveRun:
     def seconds(self) -> float:
         return time.monotonic() - self._started
 
-    def counts_so_far(self) -> dict[int, StageCounts]:
-        """Return the sum of closed sources, open sources and calls in progress."""
-        return sum_counts(self.totals, *self._ledger.accounts(), *self.counts_in_progress.values())
-
     @property
     def open_sources(self) -> int:
         return len(self._ledger)
-
-    @property
-    def sources_left(self) -> int | None:
-        """The number of sources not yet taken; None until all are listed."""
-        return self._queue.known
 
     @property
     def has_work(self) -> bool:
@@ -127,7 +119,34 @@ class ActiveRun:
         self._store.begin()
         LOG.info("running %s on %s (%s)", self.plan.name, executor, why)
         self.events.emit("run_started", name=self.plan.name, executor=executor, why=why)
-        self._snapshots.begin(executor)
+        self._executor = executor
+        self._snapshots.begin()
+
+    def snapshot(self, status: str = "running") -> RunSnapshot:
+        """Return the state of the run: finished sources, open sources and calls in progress."""
+        counts: dict[int, StageCounts] = {}
+        for one in (self.totals, *self._ledger.accounts(), *self.counts_in_progress.values()):
+            add_to(counts, one)
+        state = ExecutorState()
+        if self.executor_state and status == "running":  # there are no workers afterwards
+            state = self.executor_state()
+        return RunSnapshot(
+            time=time.time(),
+            name=self.plan.name,
+            executor=self._executor,
+            status=status,
+            seconds=self.seconds,
+            done=self.result.sources_done,
+            skipped=self.result.sources_skipped,
+            failed=self._sources_failed,
+            open=self.open_sources,
+            left=self._queue.known,
+            stages=stage_snapshots(self.worker_stages, counts, self.totals, self.usages, state),
+            executor_state=state,
+            restarts=dict(self.result.worker_restarts),
+            quarantined=dict(self._quarantined_tasks),
+            is_stopping=self.stopping.is_requested,
+        )
 
     def add_source_label(self, error: StageError) -> StageError:
         """Add the label of the failed source to the error."""
@@ -304,7 +323,7 @@ class ActiveRun:
             )
         self._complete_totals()
         if not (self.plan.allow_empty or self._listing.may_be_empty):
-            refuse_empty_run(self)
+            refuse_empty_run(self.plan, self.worker_stages, self.result, self.totals)
             self._failures.check_at_end(self.totals, self._quarantine_records)
         self._close("done")
         if self.result.kept_nothing and not self.plan.allow_empty:
@@ -385,10 +404,10 @@ class ActiveRun:
     def _note_closed(self, group: Group, sources: list[Source]) -> None:
         records = result_records(group, is_kept=self._store.run_dir is not None)
         self.result.quarantined += records
-        self.sources_failed += len(group.credit) * group.lost
+        self._sources_failed += len(group.credit) * group.lost
         for record in records:
             if record.whole_task:
-                tasks = self.quarantined_tasks
+                tasks = self._quarantined_tasks
                 tasks[record.stage] = tasks.get(record.stage, 0) + 1
         if self.events.has_listener("sources_done"):
             seconds = sum(counts.seconds for counts in group.account.counts.values())

@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -14,13 +13,14 @@ from curator_core.errors import (
     RunInterrupted,
     StageError,
 )
-from curator_core.io.filesystems import StorageOptions
 from curator_core.model.tasks import AnyTask
 from curator_core.plan.executor import Executor
 from curator_core.plan.plan import Plan, any_appends, outputs_of
 from curator_core.run.directory import default_run_dir
 from curator_core.run.input_changes import STOP, InputPolicy
-from curator_core.run.observers import Observation
+from curator_core.run.observers import observe
+from curator_core.run.options import RunOptions
+from curator_core.run.progress_log import ProgressLog
 from curator_core.run.result import RunResult
 from curator_core.run.run import ActiveRun
 from curator_core.run.signals import stop_on_signals
@@ -99,18 +99,6 @@ class RunStream(Iterator[AnyTask]):
         return error
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """Where a run is recorded, and whether it resumes an earlier one."""
-
-    run_dir: str | None = None
-    resume: bool = True
-    storage_options: StorageOptions | None = None
-    inputs: InputPolicy = STOP
-    shared: bool = False
-    """Whether the group of the run directory may write to it too."""
-
-
 class OpenedStream(RunStream):
     """A stream that opens its run directory, and closes it at the end."""
 
@@ -119,21 +107,25 @@ class OpenedStream(RunStream):
         plan: Plan,
         executor: Executor,
         tasks: Sequence[AnyTask] | None,
+        run_dir: str | None,
         options: RunOptions,
         why: str,
-        observation: Observation,
     ) -> None:
+        policy = InputPolicy.of(options.get("removed_inputs", "stop"))
+        observers, progress = options.get("observers", ()), options.get("progress", True)
+        observation = observe(observers, ProgressLog(), progress=progress)
         self._end = ExitStack()
         self._end.callback(observation.end)
         try:
             if tasks is None:
                 refuse_no_reader(plan)
-            store = _open_store(plan, executor, options, self._end)
+            store = _open_store(plan, executor, run_dir, options, self._end)
             self._end.callback(store.close)
             kept, appends = store.run_dir is not None, any_appends(outputs_of(plan))
             listing = listing_for(plan, tasks, store.token, kept=kept, appends=appends)
-            super().__init__(plan, executor, store, listing, why, options.inputs)
-            observation.watch(self.run, type(executor).__name__, options.storage_options)
+            super().__init__(plan, executor, store, listing, why, policy)
+            name, storage_options = type(executor).__name__, options.get("storage_options")
+            observation.watch(self.run, name, storage_options)
         except BaseException:
             self._end.close()
             raise
@@ -150,20 +142,22 @@ class OpenedStream(RunStream):
         self._end.close()
 
 
-def _open_store(plan: Plan, executor: Executor, options: RunOptions, end: ExitStack) -> RunStore:
+def _open_store(
+    plan: Plan, executor: Executor, run_dir: str | None, options: RunOptions, end: ExitStack
+) -> RunStore:
     """Return the keeper of the run.
 
     If it replaces an earlier run, the executor stays connected until `end` is closed.
     """
-    run_dir = options.run_dir or default_run_dir(plan, outputs_of(plan))
+    run_dir = run_dir or default_run_dir(plan, outputs_of(plan))
     if run_dir is None:
         return NoStore()
     return DirectoryStore(
         plan,
         run_dir,
         executor=type(executor).__name__,
-        resume=options.resume,
-        storage_options=options.storage_options,
-        shared=options.shared,
+        resume=options.get("resume", True),
+        storage_options=options.get("storage_options"),
+        shared=options.get("shared", False),
         prepare=lambda: end.enter_context(executor.connect(plan)),
     )

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from curator_core.io.filesystems import is_local, join, open_filesystem
 from curator_core.model.records import StageCounts
 from curator_core.model.snapshot import ExecutorState, Queue, RunSnapshot, StageSnapshot
 from curator_core.model.usage import Usage
+from curator_core.plan.events import Events
+from curator_core.plan.plan import PlannedStage
 from curator_core.run.journal import from_line, to_line
-from curator_core.run.ledger import add_to
 from curator_core.run.permissions import replace_run_file
-
-if TYPE_CHECKING:
-    from curator_core.run.run import ActiveRun
-
 
 EVERY_S = 0.25
 _LEAST_SHARE = 100
@@ -29,102 +27,72 @@ _AT_MOST_S = 2.0
 
 
 class SnapshotEmitter:
-    """Emits the snapshots of one run."""
+    """Emits snapshots of one run; `read` returns its state, for a given status."""
 
-    def __init__(self, run: ActiveRun) -> None:
-        self._run = run
+    def __init__(self, events: Events, read: Callable[[str], RunSnapshot]) -> None:
+        self._events = events
+        self._read = read
         self._next = 0.0
-        self._executor = ""
-        self._seen = -1.0
-        self._last_progress = time.time()
+        self._work_seen = -1
+        self._last_progress = 0.0
 
-    def begin(self, executor: str) -> None:
-        self._executor = executor
+    def begin(self) -> None:
         self.emit()
         self._next = time.monotonic() + EVERY_S  # the first one is slow: it starts observers
 
     def tick(self) -> None:
-        if time.monotonic() >= self._next and self._run.events.has_listener("snapshot"):
+        if time.monotonic() >= self._next and self._events.has_listener("snapshot"):
             self.emit()
 
     def emit(self, status: str = "running") -> None:
         """Emit a snapshot now, even if the last one is recent."""
         started = time.perf_counter()
-        self._run.events.emit("snapshot", snapshot=self.take(status))
+        self._events.emit("snapshot", snapshot=self.take(status))
         cost = time.perf_counter() - started
         self._next = time.monotonic() + min(max(EVERY_S, _LEAST_SHARE * cost), _AT_MOST_S)
 
     def take(self, status: str = "running") -> RunSnapshot:
-        """Return a snapshot of the run."""
-        run, result = self._run, self._run.result
-        counts = run.counts_so_far()
-        state = ExecutorState()
-        if run.executor_state and status == "running":  # there are no workers afterwards
-            state = run.executor_state()
-        last_progress = self._update_last_progress(counts)
-        return RunSnapshot(
-            time=time.time(),
-            name=run.plan.name,
-            executor=self._executor,
-            status=status,
-            seconds=run.seconds,
-            done=result.sources_done,
-            skipped=result.sources_skipped,
-            failed=run.sources_failed,
-            open=run.open_sources,
-            left=run.sources_left,
-            stages=self._stages(counts, state),
-            executor_state=state,
-            restarts=dict(result.worker_restarts),
-            quarantined=dict(run.quarantined_tasks),
-            last_progress=last_progress,
-            is_stopping=run.stopping.is_requested,
+        """Return the state of the run, with the time of its last progress."""
+        snapshot = self._read(status)
+        work = sum(stage.usage.tasks + stage.counts.tasks_in for stage in snapshot.stages)
+        work += snapshot.done
+        if work != self._work_seen:
+            self._work_seen, self._last_progress = work, snapshot.time
+        return replace(snapshot, last_progress=self._last_progress)
+
+
+def stage_snapshots(
+    stages: Sequence[PlannedStage],
+    counts: Mapping[int, StageCounts],
+    settled: Mapping[int, StageCounts],
+    usages: Mapping[int, Usage],
+    state: ExecutorState,
+) -> tuple[StageSnapshot, ...]:
+    """Return the snapshots of stages. `settled` are the counts of finished sources."""
+    queues = _derive_queues(stages, counts) if state.queues is None else state.queues
+    return tuple(
+        StageSnapshot(
+            planned.index,
+            planned.name,
+            counts[planned.index],
+            settled[planned.index],
+            usages.get(planned.index, Usage()),
+            queues.get(planned.index, Queue()),
+            state.at_work.get(planned.index, 0),
+            planned.stage.writes,
         )
-
-    def _stages(
-        self, counts: Mapping[int, StageCounts], state: ExecutorState
-    ) -> tuple[StageSnapshot, ...]:
-        run = self._run
-        queues = _queues(run, counts) if state.queues is None else state.queues
-        return tuple(
-            StageSnapshot(
-                planned.index,
-                planned.name,
-                counts[planned.index],
-                run.totals[planned.index],
-                run.usages.get(planned.index, _NONE),
-                queues.get(planned.index, _EMPTY),
-                state.at_work.get(planned.index, 0),
-                planned.stage.writes,
-            )
-            for planned in run.worker_stages
-        )
-
-    def _update_last_progress(self, counts: Mapping[int, StageCounts]) -> float:
-        """Return the time of the last progress."""
-        tasks = sum(usage.tasks for usage in self._run.usages.values())
-        seen = tasks + self._run.result.sources_done + sum(c.tasks_in for c in counts.values())
-        if seen != self._seen:
-            self._seen, self._last_progress = seen, time.time()
-        return self._last_progress
+        for planned in stages
+    )
 
 
-_NONE, _EMPTY = Usage(), Queue()
-
-
-def _queues(run: ActiveRun, counts: Mapping[int, StageCounts]) -> dict[int, Queue]:
+def _derive_queues(
+    stages: Sequence[PlannedStage], counts: Mapping[int, StageCounts]
+) -> dict[int, Queue]:
     """Return the tasks that one stage returned and the next has not taken yet."""
     return {
         after.index: Queue(max(0, counts[before.index].tasks_out - counts[after.index].tasks_in))
-        for before, after in pairwise(run.worker_stages)
+        for before, after in pairwise(stages)
     }
-
-
-def sum_counts(*accounts: Mapping[int, StageCounts]) -> dict[int, StageCounts]:
-    total: dict[int, StageCounts] = {}
-    for account in accounts:
-        add_to(total, account)
-    return total
 
 
 FILE = "latest.json"

@@ -4,3 +4,11 @@ from curator_ray.cluster.connection import connected as connected
 from curator_ray.cluster.private import PrivateCluster as PrivateCluster
 from curator_ray.errors import ClusterError as ClusterError
 from curator_ray.executor import RayExecutor as RayExecutor
+
+__all__ = [
+    "ClusterError",
+    "Connection",
+    "PrivateCluster",
+    "RayExecutor",
+    "connected",
+]

@@ -2,3 +2,9 @@
 from curator_streaming.executor import StreamingExecutor as StreamingExecutor
 from curator_streaming.options import StreamingOptions as StreamingOptions
 from curator_streaming.service import StreamingService as StreamingService
+
+__all__ = [
+    "StreamingExecutor",
+    "StreamingOptions",
+    "StreamingService",
+]

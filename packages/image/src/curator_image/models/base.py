@@ -18,7 +18,7 @@ from curator_core import (
     attach_model,
 )
 from curator_core.logs import log
-from curator_core.model.gpu_memory import empty_device_cache
+from curator_core.model.hardware import empty_device_cache
 from curator_models.batching import MicroBatches
 from curator_models.devices import Device, default_resources
 from curator_models.hub import ModelFiles

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curator_core import AnyStage, InputError, NodeInfo, WorkerInfo
-from curator_core.model.gpu_memory import empty_device_cache
+from curator_core.model.hardware import empty_device_cache
 from curator_models.batching import MicroBatches
 from curator_models.devices import choose_device, limit_threads
 from curator_models.weights import weight_files, weights_digest

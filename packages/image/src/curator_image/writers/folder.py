@@ -6,8 +6,8 @@ from typing import BinaryIO, ClassVar
 
 import pyarrow as pa
 from curator_core import FileGroup, FilePart
-from curator_core.io.atomic_write import open_draft
 from curator_core.io.filesystems import join, local_path
+from curator_core.io.writers import open_draft
 
 from curator_image.writers.base import SampleWriter, metadata_lines, path_problem
 

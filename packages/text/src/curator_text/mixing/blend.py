@@ -19,10 +19,9 @@ from curator_core import (
     flatten,
 )
 from curator_core.errors import NothingFoundError
-from curator_core.io.atomic_write import open_draft
 from curator_core.io.filesystems import StorageOptions, join, open_input, paths_as_text
 from curator_core.io.listing import FileFilter, find_files
-from curator_core.io.writers import FileWriter
+from curator_core.io.writers import FileWriter, open_draft
 from curator_core.model.ids import fingerprint
 
 from curator_text.mixing.keys import batch_label

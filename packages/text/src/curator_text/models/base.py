@@ -20,7 +20,7 @@ from curator_core import (
 )
 from curator_core.logs import log
 from curator_core.model.arrow import with_column
-from curator_core.model.gpu_memory import empty_device_cache
+from curator_core.model.hardware import empty_device_cache
 from curator_models import hub
 from curator_models.batching import MicroBatches
 from curator_models.devices import (

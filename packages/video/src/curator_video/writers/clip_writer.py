@@ -17,9 +17,8 @@ from curator_core import (
     WorkerInfo,
 )
 from curator_core.errors import hint
-from curator_core.io.atomic_write import open_draft
 from curator_core.io.filesystems import StorageOptions, join
-from curator_core.io.writers import Mode
+from curator_core.io.writers import Mode, open_draft
 from curator_core.model.ids import fingerprint
 
 from curator_video.tasks import Clip

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 
 from curator_core import AnyTask, DropSink, FileGroup, FilePart, Mixed, StagedFile, WorkerInfo
-from curator_core.io.atomic_write import open_draft
 from curator_core.io.filesystems import join
+from curator_core.io.writers import open_draft
 from curator_core.model.ids import fingerprint
 
 from curator_video.tasks import Clip

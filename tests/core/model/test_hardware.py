@@ -1,10 +1,30 @@
-"""Out-of-memory errors are recognized, and cached GPU memory is released before a retry."""
+"""CPUs and GPUs that a process may use, and full GPUs."""
 
+import os
 import sys
 from types import SimpleNamespace
 
 import pytest
-from curator_core.model.gpu_memory import empty_device_cache, is_out_of_memory
+from curator_core.model.hardware import (
+    available_cpus,
+    empty_device_cache,
+    is_out_of_memory,
+    visible_gpus,
+)
+
+
+@pytest.mark.parametrize(
+    ("visible", "devices"), [("", []), ("-1", []), ("3", ["3"]), ("0,2", ["0", "2"])]
+)
+def test_gpus_are_those_that_we_may_use(
+    visible: str, devices: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert visible_gpus() == devices
+
+
+def test_cpus_are_those_that_we_may_use() -> None:
+    assert available_cpus() == len(os.sched_getaffinity(0))
 
 
 class OutOfMemoryError(RuntimeError):
