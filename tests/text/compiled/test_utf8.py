@@ -3,8 +3,7 @@
 import sys
 
 import pytest
-from curator_text.filters.punctuation import SYMBOLS
-from curator_text.filters.words import is_letter
+from curator_text.character_classes import SYMBOLS, is_letter
 
 pytest.importorskip("numba")
 

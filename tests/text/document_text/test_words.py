@@ -65,7 +65,7 @@ def test_every_word_rule_takes_every_kind(
 def test_words_are_found_once_for_all_rules() -> None:
     text = DocumentText("a, b")
     assert text.split_words("punctuation") is text.split_words("punctuation")
-    assert text.split_words("whitespace") is text.whitespace_words
+    assert text.split_words("whitespace").words is text.words
 
 
 def test_runs_of_words_without_spaces_are_counted_by_their_characters() -> None:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from curator_core import (
@@ -29,12 +28,12 @@ from curator_dedup.hashing import normalized, text_hashes
 from curator_dedup.index import Crawls, folder_of_partition
 from curator_dedup.intermediate_files import FolderWriter, batch_for_folder, with_counts
 from curator_dedup.passes.decide import (
-    PLACE,
     Keep,
     best_first,
     decision_counts,
+    document_decisions,
+    removed_without_text,
     rows_to_keep,
-    without_group,
 )
 from curator_dedup.passes.group import Groups, Mask, group_equal
 from curator_dedup.passes.list import (
@@ -136,10 +135,8 @@ class DuplicateDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
 
     def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
         table = task.data.combine_chunks()
-        states = table["state"].to_numpy()
-        groups = _find_groups(table, states)
-        dropped = (states == NO_RECORD) | ((states == EMPTY) & (not self.keep_empty))
-        without_text = table.filter(pa.array(dropped))
+        groups = _find_groups(table)
+        without_text = removed_without_text(table, keep_empty=self.keep_empty)
         decided = len(groups.rows) + without_text.num_rows
         if decided < table.num_rows:
             yield Dropped("without equals", table.num_rows - decided)
@@ -152,23 +149,15 @@ class DuplicateDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
         if KNOWN in table.column_names:
             is_duplicate |= documents[KNOWN].to_numpy()
         is_kept = rows_to_keep(self.keep, is_duplicate)
-        columns = {
-            **{name: documents[name] for name in PLACE},
-            "keep": is_kept,
-            "is_duplicate": is_duplicate,
-            "cluster_id": documents["hash"],
-            "cluster_size": groups.sizes,
-        }
-        decisions = pa.concat_tables(
-            [pa.table(columns), without_group(without_text)], promote_options="permissive"
-        )
+        columns = {"cluster_id": documents["hash"], "cluster_size": groups.sizes}
+        decisions = document_decisions(documents, is_kept, is_duplicate, columns, without_text)
         counts = decision_counts(int(groups.is_first.sum()), is_duplicate, is_kept)
         return with_counts(decisions, counts)
 
 
-def _find_groups(table: pa.Table, states: npt.NDArray[np.int8]) -> Groups:
+def _find_groups(table: pa.Table) -> Groups:
     """Return the documents with equal texts, and those whose text an earlier crawl has."""
-    texts = np.flatnonzero(states == TEXT)
+    texts = np.flatnonzero(table["state"].to_numpy() == TEXT)
     hashes = words_in(table["hash"])
     groups = group_equal(hashes[texts], [key[texts] for key in best_first(table)])
     groups = groups._replace(rows=texts[groups.rows])

@@ -21,7 +21,7 @@ from curator_core import (
     WorkflowResult,
     flatten,
 )
-from curator_core.io.filesystems import StorageOptions, join, open_input
+from curator_core.io.filesystems import StorageOptions, join
 from curator_core.io.partitioning import FilePartitioning
 from curator_core.io.writers import Mode
 from curator_core.model.ids import fingerprint
@@ -33,6 +33,7 @@ from curator_dedup.intermediate_files import (
     counts_in,
     files_in,
     read_note,
+    read_whole_file,
     with_counts,
     write_note,
 )
@@ -236,14 +237,15 @@ class LinkedClustering(ProcessingStage[FileGroup, DocumentBatch]):
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
     def process(self, task: FileGroup) -> Iterator[DocumentBatch | Dropped]:
-        tables = [self._read(part, ["doc", "to"]) for part in main_files(task)]
+        columns = ["doc", "to"]
+        tables = [read_whole_file(part, columns, self.storage_options) for part in main_files(task)]
         if not tables:
             yield Dropped("no links", task.num_items)
             return
         links = pa.concat_tables(tables)
         nodes, clusters = find_clusters(numbers_in(links["doc"]), numbers_in(links["to"]))
         for part in extra_files(task):
-            table = self._read(part)
+            table = read_whole_file(part, storage_options=self.storage_options)
             ids = numbers_in(table["doc"])
             places = np.minimum(np.searchsorted(nodes, ids), len(nodes) - 1)
             linked = np.flatnonzero(nodes[places] == ids)
@@ -251,12 +253,6 @@ class LinkedClustering(ProcessingStage[FileGroup, DocumentBatch]):
                 rows = table.take(pa.array(linked))
                 column = binary_column(clusters[places[linked]])
                 yield DocumentBatch(rows.append_column("cluster", column))
-
-    def _read(self, part: FilePart, columns: list[str] | None = None) -> pa.Table:
-        import pyarrow.parquet as pq
-
-        with open_input(part.path, self.storage_options) as source:
-            return pq.read_table(source, columns=columns).replace_schema_metadata(None)
 
 
 @dataclass

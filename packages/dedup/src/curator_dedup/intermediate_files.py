@@ -60,6 +60,18 @@ def files_in(folder: str, storage_options: StorageOptions | None = None) -> list
         return []
 
 
+def read_whole_file(
+    part: FilePart,
+    columns: Sequence[str] | None = None,
+    storage_options: StorageOptions | None = None,
+) -> pa.Table:
+    """Return all partitions of a file, or some of its columns."""
+    import pyarrow.parquet as pq
+
+    with open_input(part.path, storage_options) as source:
+        return pq.read_table(source, columns=columns).replace_schema_metadata(None)
+
+
 COUNTS = b"curator_dedup"
 """Metadata key of the counts in a Parquet file."""
 

@@ -180,17 +180,10 @@ class DocumentText(str):
     @cached_property
     def words(self) -> list[str]:
         """The words, split at white space."""
-        return split_at_spaces(self)
-
-    @cached_property
-    def whitespace_words(self) -> Words:
-        """The words split at white space, with their statistics."""
-        return Words(self.words, "whitespace")
+        return self.split_words("whitespace").words
 
     def split_words(self, kind: WordKind) -> Words:
         """Return the words of one kind, with their statistics; each kind is computed once."""
-        if kind == "whitespace":
-            return self.whitespace_words
         known: Words | None = self.__dict__.get(kind)
         if known is None:
             known = self.__dict__[kind] = Words(tokenize(self, kind), kind)

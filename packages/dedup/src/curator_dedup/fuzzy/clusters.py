@@ -8,19 +8,26 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from curator_core import DocumentBatch, Dropped, Empty, FileGroup, FilePart, ProcessingStage
-from curator_core.io.filesystems import StorageOptions, open_input
+from curator_core.io.filesystems import StorageOptions
 from curator_core.io.shuffle import concat_tables, partition_of
 
 from curator_dedup.columns import binary_column, numbers_in
 from curator_dedup.fuzzy.minhash import EARLIER
 from curator_dedup.fuzzy.verify import SHINGLES, SHINGLES_DIGEST, sets_in, split_clusters
 from curator_dedup.hashing import U64Array
-from curator_dedup.intermediate_files import batch_for_folder, files_in, read_note, with_counts
+from curator_dedup.intermediate_files import (
+    batch_for_folder,
+    files_in,
+    read_note,
+    read_whole_file,
+    with_counts,
+)
 from curator_dedup.passes.decide import (
     PLACE,
     Keep,
     best_first,
     decision_counts,
+    document_decisions,
     rows_to_keep,
 )
 from curator_dedup.passes.group import (
@@ -94,7 +101,7 @@ class Clustering(ProcessingStage[FileGroup, DocumentBatch]):
         if not parts:
             return
         if task.metadata[_IN_MEMORY]:
-            links = concat_tables([self._read_whole(part) for part in parts])
+            links = concat_tables([self._read_file(part) for part in parts])
             nodes, clusters = find_clusters(numbers_in(links["doc"]), numbers_in(links["to"]))
         else:
             links = self._read_partition(parts)
@@ -112,11 +119,8 @@ class Clustering(ProcessingStage[FileGroup, DocumentBatch]):
         if known.num_rows:
             yield batch_for_folder(KNOWN, known, key="doc", hashed=True, partitions=self.partitions)
 
-    def _read_whole(self, part: FilePart) -> pa.Table:
-        import pyarrow.parquet as pq
-
-        with open_input(part.path, self.storage_options) as source:
-            return pq.read_table(source)
+    def _read_file(self, part: FilePart) -> pa.Table:
+        return read_whole_file(part, storage_options=self.storage_options)
 
     def _read_partition(self, parts: list[FilePart]) -> pa.Table:
         return read_parts(parts, self.partitions, None, self.storage_options)
@@ -288,16 +292,14 @@ class ClusterDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
         in_group = is_text & ((sizes > 1) | known)
         is_kept = is_text & rows_to_keep(self.keep, is_duplicate, in_group)
         columns = {
-            **{name: documents[name] for name in PLACE},
-            "keep": pa.array(is_kept),
-            "is_duplicate": pa.array(is_duplicate),
             "cluster_id": cluster_ids,
             "cluster_size": pa.array(sizes),
             "known": pa.array(known & is_text),
         }
         first = int((in_group & is_first).sum())
         counts |= decision_counts(first, is_duplicate, is_kept | ~is_text)
-        return with_counts(pa.table(columns), counts)
+        decisions = document_decisions(documents, is_kept, is_duplicate, columns)
+        return with_counts(decisions, counts)
 
 
 def _count_candidates(clusters: npt.NDArray[Any], is_earlier: Mask, is_text: Mask) -> int:

@@ -176,8 +176,7 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
         repeats = Repeats.read(
             block_id(inputs), extra_files(task), self.partitions, self.storage_options
         )
-        kind = "parquet" if is_parquet(inputs[0].path) else "jsonl"
-        batches = Batches(kind if self.output_format == "same" else self.output_format)
+        batches = Batches(inputs, self.output_format)
         dropped: Counter[str] = Counter()
         counts = PassageCounts()
         for part in in_order(inputs):

@@ -1,7 +1,7 @@
 """Decide which rows of a group are kept, independent of the order in which they arrive."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
@@ -13,6 +13,7 @@ from curator_core import DocumentBatch, Dropped, ProcessingStage
 from curator_dedup.columns import binary_column, numbers_in
 from curator_dedup.intermediate_files import with_counts
 from curator_dedup.passes.group import Indices, Mask, run_edges
+from curator_dedup.passes.sign import EMPTY, NO_RECORD
 
 Keep: TypeAlias = Literal["one", "none", "mark"]
 """Which duplicates to keep: the best of each group, none, or all of them, marked."""
@@ -63,11 +64,33 @@ def decision_counts(groups: int, is_duplicate: Mask, is_kept: Mask) -> dict[str,
     }
 
 
-def without_group(documents: pa.Table) -> pa.Table:
-    """Return decisions to remove documents that are in no group: they have no text or no record."""
-    no = pa.array(np.zeros(documents.num_rows, np.bool_))
-    columns = {name: documents[name] for name in PLACE}
-    return pa.table({**columns, "keep": no, "is_duplicate": no})
+def removed_without_text(documents: pa.Table, *, keep_empty: bool) -> pa.Table:
+    """Return the documents to remove because they are no records, or have nothing to compare."""
+    states = documents["state"].to_numpy()
+    is_removed = states == NO_RECORD
+    if not keep_empty:
+        is_removed |= states == EMPTY
+    return documents.filter(pa.array(is_removed))
+
+
+def document_decisions(
+    documents: pa.Table,
+    is_kept: Mask,
+    is_duplicate: Mask,
+    columns: Mapping[str, Any],
+    without_text: pa.Table | None = None,
+) -> pa.Table:
+    """Return a row of decisions, with more columns, for each document.
+
+    Documents `without_text` are removed; they have nulls in the additional columns.
+    """
+    place = {name: documents[name] for name in PLACE}
+    table = pa.table({**place, "keep": is_kept, "is_duplicate": is_duplicate, **columns})
+    if without_text is None:
+        return table
+    no = np.zeros(without_text.num_rows, np.bool_)
+    others = document_decisions(without_text, no, no, {})
+    return pa.concat_tables([table, others], promote_options="permissive")
 
 
 class BestRows(NamedTuple):

@@ -22,7 +22,7 @@ from curator_core import (
     WorkerInfo,
 )
 from curator_core.io.compression import COMPRESSIONS, Compression, open_compressed
-from curator_core.io.filesystems import StorageOptions, open_input
+from curator_core.io.filesystems import StorageOptions
 from curator_core.io.readers import (
     BATCH_BYTES,
     Columns,
@@ -37,7 +37,7 @@ from curator_core.io.writers import FileWriter
 
 from curator_dedup.columns import DIGEST, ID, numbers_in
 from curator_dedup.hashing import U64Array
-from curator_dedup.intermediate_files import files_in
+from curator_dedup.intermediate_files import files_in, read_whole_file
 from curator_dedup.line_reader import read_lines
 from curator_dedup.passes.decide import PLACE
 from curator_dedup.passes.group import Indices, Mask
@@ -124,14 +124,10 @@ def read_row_decisions(
     folder: str, storage_options: StorageOptions | None, *, with_clusters: bool
 ) -> Decisions:
     """Return the decisions on all rows with ids in a folder."""
-    import pyarrow.parquet as pq
-
     names = _ROW_DECISIONS.names if with_clusters else _ROW_DECISIONS.names[:2]
     tables = [_ROW_DECISIONS.empty_table().select(names)]
     for part in files_in(folder, storage_options):
-        with open_input(part.path, storage_options) as source:
-            table = pq.read_table(source, columns=names)
-        tables.append(table.replace_schema_metadata(None))
+        tables.append(read_whole_file(part, names, storage_options))
     table = pa.concat_tables(tables).combine_chunks()
     renamed = {"cluster": "cluster_id", "size": "cluster_size"}
     ids = numbers_in(table["doc"])
@@ -172,8 +168,7 @@ class DocumentRemover(ProcessingStage[FileGroup, DocumentBatch]):
             with_clusters=self.clusters,
             storage_options=self.storage_options,
         )
-        kind = "parquet" if is_parquet(inputs[0].path) else "jsonl"
-        batches = Batches(kind if self.output_format == "same" else self.output_format)
+        batches = Batches(inputs, self.output_format)
         removed = 0
         for part in inputs:
             for rows, table in self._kept(part, decisions.get(part.path) or no_decisions()):
@@ -312,8 +307,9 @@ def _num_bytes(table: pa.Table | Columns) -> int:
 class Batches:
     """Collects kept rows until there are enough for a file."""
 
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
+    def __init__(self, inputs: Sequence[FilePart], output_format: Format) -> None:
+        own = "parquet" if is_parquet(inputs[0].path) else "jsonl"
+        self._format = own if output_format == "same" else output_format
         self._held: list[Any] = []
         self._size = 0
 
@@ -337,7 +333,7 @@ class Batches:
         is_parsed = isinstance(self._held[0], Columns)
         table = to_table(self._held) if is_parsed else pa.concat_tables(self._held)
         self._held, self._size = [], 0
-        yield DocumentBatch(table, metadata={FORMAT: self._kind})
+        yield DocumentBatch(table, metadata={FORMAT: self._format})
 
 
 @dataclass

@@ -22,13 +22,14 @@ from curator_dedup.passes.decide import (
     PLACE,
     Keep,
     decision_counts,
+    document_decisions,
     path_ranks,
+    removed_without_text,
     rows_to_keep,
-    without_group,
 )
 from curator_dedup.passes.group import Indices, Mask, find_roots, run_starts
 from curator_dedup.passes.list import read_parts
-from curator_dedup.passes.sign import EMPTY, NO_RECORD, TEXT
+from curator_dedup.passes.sign import EMPTY, TEXT
 from curator_dedup.semantic.matmul import BLOCK_ROWS, MatrixProducts, products_for
 from curator_dedup.semantic.sample import draw_lots
 from curator_dedup.semantic.vectors import Matrix, matrix_in
@@ -149,17 +150,18 @@ class ClusterComparing(ProcessingStage[FileGroup, DocumentBatch]):
             matrix[wanted[has][is_kept]] = vectors[is_kept]
 
     def _decisions(self, documents: pa.Table, groups: "_Groups") -> pa.Table:
-        states = documents["state"].to_numpy()
-        is_dropped = (states == NO_RECORD) | ((states == EMPTY) & (not self.keep_empty))
-        dropped = documents.filter(pa.array(is_dropped))
+        without_vector = removed_without_text(documents, keep_empty=self.keep_empty)
         is_duplicate = ~groups.is_first
         is_kept = rows_to_keep(self.keep, is_duplicate)
-        decisions = pa.concat_tables(
-            [_decision_columns(documents, groups, is_kept), without_group(dropped)],
-            promote_options="permissive",
+        decisions = document_decisions(
+            documents.take(pa.array(groups.rows)),
+            is_kept,
+            is_duplicate,
+            _group_columns(documents, groups),
+            without_vector,
         )
         counts = decision_counts(int(groups.is_first.sum()), is_duplicate, is_kept)
-        counts["removed"] += int((dropped["state"].to_numpy() == EMPTY).sum())
+        counts["removed"] += int((without_vector["state"].to_numpy() == EMPTY).sum())
         return with_counts(decisions, counts)
 
 
@@ -204,14 +206,11 @@ def _find_groups(
     )
 
 
-def _decision_columns(documents: pa.Table, groups: _Groups, is_kept: Mask) -> pa.Table:
-    rows = documents.take(pa.array(groups.rows))
+def _group_columns(documents: pa.Table, groups: _Groups) -> dict[str, Any]:
+    """Return the columns that describe a document's group and its nearest vector."""
     is_root = groups.nearest < 0
     nearest = documents.take(pa.array(groups.nearest, mask=is_root))
     columns: dict[str, Any] = {
-        **{name: rows[name] for name in PLACE},
-        "keep": pa.array(is_kept),
-        "is_duplicate": pa.array(~groups.is_first),
         "cluster_id": documents["digest"].take(pa.array(groups.roots)),
         "cluster_size": pa.array(groups.sizes),
         "similarity": pc.if_else(pa.array(is_root), None, pa.array(groups.similarities)),
@@ -219,9 +218,9 @@ def _decision_columns(documents: pa.Table, groups: _Groups, is_kept: Mask) -> pa
         "nearest_row": nearest["row"],
     }
     if "id" in documents.column_names:
-        columns["id"] = rows["id"]
+        columns["id"] = documents["id"].take(pa.array(groups.rows))
         columns["nearest_id"] = nearest["id"]
-    return pa.table(columns)
+    return columns
 
 
 class Neighbours(NamedTuple):

@@ -18,7 +18,6 @@ from curator_text.compiled.utf8 import (
     space_at,
     without_spaces,
 )
-from curator_text.filters import c4 as c4_rules
 
 KEPT, FILLED, CURLY, FEW, UNSURE, REMOVED = range(6)
 """Outcomes for a page. `UNSURE`: Python must decide. `REMOVED` is for single lines only."""
@@ -40,14 +39,7 @@ class Limits(NamedTuple):
 
 def phrases_for(rule: Any) -> Phrases:
     """Return the phrases that a C4 rule set looks for, in groups by bit."""
-    return build_phrases(
-        [
-            [c4_rules.FILLER] if rule.filter_lorem_ipsum else [],
-            [c4_rules.SCRIPT] if rule.filter_javascript else [],
-            c4_rules.POLICY if rule.filter_policy else [],
-            ["\0XX"],  # never matches, but prevents an empty list
-        ]
-    )
+    return build_phrases((*rule.phrases, ("\0XX",)))  # never matches, but prevents an empty list
 
 
 def limits_of(rule: Any) -> Limits:

@@ -14,7 +14,8 @@ from curator_text.compiled.counts import Counts, TextBuffer
 from curator_text.compiled.kernels import Array
 from curator_text.compiled.utf8 import character_flags
 from curator_text.document_text import DocumentText
-from curator_text.filters.evaluation import Outcome, RuleResults, evaluate_texts
+from curator_text.rule_evaluator import evaluate_texts
+from curator_text.rule_results import Outcome, RuleResults
 
 
 def evaluate_column(rules: Sequence[Any], column: pa.ChunkedArray) -> RuleResults:

@@ -10,9 +10,6 @@ import pyarrow as pa
 from curator_text.compiled import blocks, characters, lines, ngrams, phrases, words
 from curator_text.compiled.kernels import Array, kernel
 from curator_text.compiled.utf8 import character_flags, without_spaces
-from curator_text.filters.lines import FILLER, NOTICES
-
-_BOILERPLATE = phrases.build_phrases([[FILLER], NOTICES])
 
 
 class TextBuffer:
@@ -71,8 +68,9 @@ class Counts:
     def split_lines(self) -> Array:
         return self._count(lines.fill_split_lines, (lines.SPLIT_WIDTH,))
 
-    def boilerplate(self) -> Array:
-        return self._count(phrases.fill_boilerplate, (phrases.WIDTH,), None, _BOILERPLATE)
+    def boilerplate(self, groups: phrases.Groups) -> Array:
+        table = phrases.build_phrases(groups)
+        return self._count(phrases.fill_boilerplate, (phrases.WIDTH,), groups, table)
 
     def blocks(self, kind: int) -> Array:
         return self._count(blocks.fill_blocks, (blocks.WIDTH,), kind, kind)

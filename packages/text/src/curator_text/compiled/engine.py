@@ -8,17 +8,16 @@ import os
 import time
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 from curator_core.logs import log
 from curator_core.model import optional_dependencies
 
 from curator_text.compiled.cache import compile_lock, kernel_folder, mark_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from curator_text.filters.evaluation import RuleResults
+from curator_text.rule_evaluator import evaluate_texts
+from curator_text.rule_results import RuleResults, concatenate
+from curator_text.text_columns import each_text, split_column
 
 LOG = log("curator_text")
 VARIABLE = "CURATOR_TEXT_ENGINE"
@@ -33,6 +32,13 @@ _loaded: set[str] = set()
 def is_compiled() -> bool:
     """Whether to use kernels; with `auto`, if numba is installed."""
     return optional_dependencies.is_compiled(VARIABLE, "python", "curator-text[fast]")
+
+
+def evaluate(rules: Sequence[Any], column: pa.ChunkedArray) -> RuleResults:
+    """Evaluate the rules over a column of text. Only the first of them may edit the texts."""
+    if supports_any(rules) and _is_valid_utf8(column):
+        return concatenate([_evaluate_compiled(rules, part) for part in split_column(column)])
+    return evaluate_texts(rules, each_text(split_column(column)), column.type)
 
 
 def supports_any(rules: Sequence[Any]) -> bool:
@@ -60,10 +66,8 @@ def load(rules: Sequence[Any]) -> None:
             _loaded.add(rule.kernel)
 
 
-def is_valid_utf8(column: "pa.ChunkedArray") -> bool:
+def _is_valid_utf8(column: pa.ChunkedArray) -> bool:
     """Whether all of the column is valid UTF-8, which kernels rely on."""
-    import pyarrow as pa
-
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -71,7 +75,7 @@ def is_valid_utf8(column: "pa.ChunkedArray") -> bool:
     return True
 
 
-def evaluate_compiled(rules: Sequence[Any], column: "pa.ChunkedArray") -> "RuleResults":
+def _evaluate_compiled(rules: Sequence[Any], column: pa.ChunkedArray) -> RuleResults:
     """Evaluate rules over a column of valid UTF-8; those without a kernel run in Python."""
     from curator_text.compiled.columnar import evaluate_column
 
@@ -103,9 +107,7 @@ def _compile(rule: Any, folder: Any) -> None:
 
 
 def _run(rule: Any) -> None:
-    import pyarrow as pa
-
-    evaluate_compiled([rule], pa.chunked_array([[_SAMPLE, None]], pa.string()))
+    _evaluate_compiled([rule], pa.chunked_array([[_SAMPLE, None]], pa.string()))
 
 
 @cache

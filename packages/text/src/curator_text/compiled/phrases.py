@@ -1,7 +1,7 @@
 """Find phrases in text, in any letter case."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,10 @@ _FIVE = 31
 _FIFTEEN = 2**15 - 1
 
 
+Groups: TypeAlias = tuple[tuple[str, ...], ...]
+"""Phrases in lower-case ASCII; those of a group set the same bit."""
+
+
 class Phrases(NamedTuple):
     """Phrases in lower-case ASCII, sorted by their first letter."""
 
@@ -30,7 +34,8 @@ class Phrases(NamedTuple):
     """For each three bytes, reduced to five bits each, whether a phrase may begin with them."""
 
 
-def build_phrases(groups: Sequence[Sequence[str]]) -> Phrases:
+@cache
+def build_phrases(groups: Groups) -> Phrases:
     """Build the table: phrases of the first group set bit 0, of the second bit 1, and so on."""
     pairs = sorted((one.encode(), bit) for bit, group in enumerate(groups) for one in group)
     letters = np.zeros((len(pairs), max(len(one) for one, _ in pairs)), np.uint8)

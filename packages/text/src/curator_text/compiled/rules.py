@@ -78,7 +78,7 @@ def ellipsis_lines(rule: Any, counts: Counts) -> Array:
 
 
 def boilerplate(rule: Any, counts: Counts) -> Array:
-    found = counts.boilerplate()
+    found = counts.boilerplate(rule.phrases)
     scores = _share(found, phrases.BOILERPLATE, phrases.PARAGRAPHS)
     scores[found[:, phrases.FILLER] != 0] = 1.0
     unsure = np.flatnonzero(found[:, phrases.UNSURE])

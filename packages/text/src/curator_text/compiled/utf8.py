@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from curator_text.character_classes import SYMBOLS, is_letter
 from curator_text.compiled.kernels import Array, part
-from curator_text.filters.punctuation import SYMBOLS
-from curator_text.filters.words import is_letter
 
 SPACE, LETTER, ALPHA, SYMBOL, DIGIT, HASH = 1, 2, 4, 8, 16, 32
 """Flags: white space; letters (`is_letter`); `str.isalpha`; Gopher's symbols; characters

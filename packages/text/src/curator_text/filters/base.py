@@ -8,10 +8,11 @@ from typing import ClassVar
 
 from curator_core import AnyStage, DocumentBatch, FusedStage, ProcessingStage, WorkerInfo
 
+from curator_text.compiled import engine
 from curator_text.document_text import DocumentText, WordKind, Words, word_kind_problem
-from curator_text.filters.evaluation import Edit, Evaluation, RuleResults, evaluate
 from curator_text.filters.fusion import FusedTextRules, Outputs, split_results
 from curator_text.option_checks import limit_problems
+from curator_text.rule_results import Edit, Evaluation, RuleResults
 from curator_text.text_columns import text_column
 
 
@@ -79,8 +80,6 @@ class TextRule(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     def setup(self, worker: WorkerInfo) -> None:
         """Load the compiled form of the rule, if it has one."""
-        from curator_text.compiled import engine
-
         engine.load([self])
 
     def process(self, task: DocumentBatch) -> Outputs:
@@ -89,7 +88,7 @@ class TextRule(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     def evaluate_column(self, task: DocumentBatch) -> RuleResults:
         """Evaluate the rule over all texts of a batch."""
-        return evaluate([self], text_column(task.data, self.text_field))
+        return engine.evaluate([self], text_column(task.data, self.text_field))
 
 
 @dataclass

@@ -12,13 +12,13 @@ import fsspec
 
 from curator_text.document_text import DocumentText
 from curator_text.filters.base import EditingRuleSet, RuleSet
-from curator_text.filters.evaluation import Edit
+from curator_text.rule_results import Edit
 
 _CITATIONS = re.compile(r"\[(?:\d*|edit|citation needed)\]")
 _END_MARKS = (".", "?", "!", '"', "'")
-FILLER = "lorem ipsum"
-SCRIPT = "javascript"
-POLICY = (
+_FILLER = "lorem ipsum"
+_SCRIPT = "javascript"
+_POLICY = (
     "terms of use",
     "privacy policy",
     "cookie policy",
@@ -76,6 +76,15 @@ class C4QualityFilter(EditingRuleSet):
     def has_kernel(self) -> bool:
         return super().has_kernel() and self.split_paragraph
 
+    @property
+    def phrases(self) -> tuple[tuple[str, ...], ...]:
+        """The phrases that lines are searched for: placeholder text, JavaScript, policies."""
+        return (
+            (_FILLER,) if self.filter_lorem_ipsum else (),
+            (_SCRIPT,) if self.filter_javascript else (),
+            _POLICY if self.filter_policy else (),
+        )
+
     def edit(self, text: DocumentText) -> Edit:
         lines = text.splitlines() if self.split_paragraph else split_sentences(text)
         is_suspect = self._is_suspect(text)
@@ -118,22 +127,22 @@ class C4QualityFilter(EditingRuleSet):
 
     def _signs(self) -> Iterable[str]:
         if self.filter_lorem_ipsum:
-            yield FILLER
+            yield _FILLER
         if self.filter_javascript:
-            yield SCRIPT
+            yield _SCRIPT
         if self.filter_policy:
             yield from _POLICY_SIGNS
 
     def _line_reason(self, line: str) -> str | None:
         """Return the reason to drop the page, "" to remove only the line, or None to keep it."""
         lowered = line.lower()
-        if self.filter_lorem_ipsum and FILLER in lowered:
+        if self.filter_lorem_ipsum and _FILLER in lowered:
             return "lorem_ipsum"
-        if self.filter_javascript and SCRIPT in lowered:
+        if self.filter_javascript and _SCRIPT in lowered:
             return _DROP_LINE
         if self.filter_curly_bracket and "{" in line:
             return "curly_bracket"
-        about_policy = self.filter_policy and any(phrase in lowered for phrase in POLICY)
+        about_policy = self.filter_policy and any(phrase in lowered for phrase in _POLICY)
         return _DROP_LINE if about_policy else None
 
     def _too_few_sentences(self, lines: list[str]) -> bool:

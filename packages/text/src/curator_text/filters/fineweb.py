@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from curator_text.character_classes import SENTENCE_ENDS
 from curator_text.document_text import DocumentText
 from curator_text.filters.base import WordRuleSet
 from curator_text.filters.gopher import duplicates
-from curator_text.filters.punctuation import SENTENCE_ENDS
 
 
 @dataclass

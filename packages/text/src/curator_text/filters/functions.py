@@ -11,8 +11,9 @@ from curator_core.model.rules import FunctionRule, call_rule, rule_name
 
 from curator_text.document_text import DocumentText
 from curator_text.filters.base import TextFilter, TextRule
-from curator_text.filters.evaluation import Evaluation, evaluate_texts
 from curator_text.filters.fusion import Outputs, split_results
+from curator_text.rule_evaluator import evaluate_texts
+from curator_text.rule_results import Evaluation
 from curator_text.text_columns import read_texts
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from curator_core import AnyTask, DocumentBatch, Dropped, FusedStage, Rejected
 from curator_core.model.arrow import rows_at, rows_where, with_column
 from curator_core.model.scores import Scores, attach_scores
 
-from curator_text.filters.evaluation import Outcome, RuleResults, evaluate
+from curator_text.compiled import engine
+from curator_text.rule_results import Outcome, RuleResults
 from curator_text.text_columns import text_column
 
 Outputs: TypeAlias = list[DocumentBatch | Dropped | Rejected]
@@ -27,7 +28,7 @@ class FusedTextRules(FusedStage):
         assert isinstance(task, DocumentBatch)
         first: Any = self.members[0]
         column = text_column(task.data, first.text_field)
-        return list(split_results(task, self.members, evaluate(self.members, column)))
+        return list(split_results(task, self.members, engine.evaluate(self.members, column)))
 
 
 def split_results(

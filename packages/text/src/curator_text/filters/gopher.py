@@ -10,9 +10,9 @@ from math import inf
 from operator import mul
 from typing import ClassVar, NamedTuple, TypeAlias
 
+from curator_text.character_classes import SYMBOLS
 from curator_text.document_text import DocumentText, Words, list_shared
 from curator_text.filters.base import WordRuleSet
-from curator_text.filters.punctuation import SYMBOLS
 
 _STOP_WORDS = ("the", "be", "to", "of", "and", "that", "have", "with")
 _BULLETS = ("•", "-")

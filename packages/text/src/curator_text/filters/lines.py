@@ -113,6 +113,7 @@ class BoilerPlateStringFilter(TextFilter):
 
     cost: ClassVar[float] = 12.0
     kernel: ClassVar[str | None] = "boilerplate"
+    phrases: ClassVar[tuple[tuple[str, ...], ...]] = ((FILLER,), NOTICES)
 
     max_boilerplate_string_ratio: float = field(default=0.4, kw_only=True)
     """Maximum share of paragraphs with a phrase such as `privacy policy` or `uses cookies`."""

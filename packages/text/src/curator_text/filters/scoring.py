@@ -31,14 +31,10 @@ from curator_core.model.rules import (
 
 from curator_text.document_text import DocumentText
 from curator_text.filters.base import TextFilter, TextRule
-from curator_text.filters.evaluation import (
-    Evaluation,
-    Outcome,
-    RuleEvaluator,
-    distribution_of,
-)
 from curator_text.filters.functions import ColumnFilter, FunctionFilter
 from curator_text.filters.fusion import Outputs, split_results
+from curator_text.rule_evaluator import RuleEvaluator
+from curator_text.rule_results import Evaluation, Outcome, distribution_of
 
 Rule: TypeAlias = TextFilter | ColumnFilter | Callable[[str], bool | float]
 

@@ -1,11 +1,11 @@
 """Rules over the words of a text."""
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from itertools import filterfalse
 from typing import ClassVar
 
+from curator_text.character_classes import is_letter
 from curator_text.document_text import DocumentText
 from curator_text.filters.base import TextFilter, WordFilter, percent
 
@@ -13,9 +13,6 @@ _HASHES = re.compile("#+")
 _ELLIPSES = frozenset({"...", "[...]", "(...)", "…", "[…]", "-»"})
 _COMMON_ENGLISH = frozenset({"the", "be", "to", "of", "and", "that", "have", "with"})
 _ASCII_LETTER = re.compile("[A-Za-z]")
-_RINGED = re.compile(
-    "[\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]"
-)
 
 
 @dataclass
@@ -154,15 +151,6 @@ class WordsWithoutAlphabetsFilter(WordFilter):
 def _has_letter(word: str) -> bool:
     """Whether any character is alphabetic: also `Ⅷ` and `Ⓐ`, but not vowel signs alone."""
     return not word.isascii() and any(map(is_letter, word))  # ASCII words were handled before
-
-
-def is_letter(character: str) -> bool:
-    """Whether Unicode calls a character alphabetic, except for vowel signs."""
-    return (
-        character.isalpha()
-        or unicodedata.category(character) == "Nl"
-        or _RINGED.match(character) is not None
-    )
 
 
 @dataclass

@@ -13,7 +13,7 @@ from curator_core.model.optional_dependencies import not_installed
 
 from curator_text.document_text import DocumentText
 from curator_text.filters.base import TextFilter
-from curator_text.filters.evaluation import Evaluation
+from curator_text.rule_results import Evaluation
 
 Scorer: TypeAlias = Callable[[str], float]
 """Returns the probability of a label for a text, from 0 to 1."""

@@ -1,27 +1,28 @@
-"""Evaluate rules over a column of text, document by document or with the compiled engine.
+"""Evaluate rules over texts in Python, one document after another.
 
 Each document is given to the rules in turn until one of them drops it. Several rules share the
 words and lines that they compute from it.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from curator_core.errors import TaskTimeoutError, reason_of, user_code_location
-from curator_core.model.scores import Scores
 
 from curator_text.document_text import DocumentText
-from curator_text.text_columns import Raw, TextColumnBuilder, each_text, split_column
+from curator_text.rule_results import (
+    Edit,
+    Evaluation,
+    Outcome,
+    RuleResults,
+    ScoreValue,
+    distribution_of,
+)
+from curator_text.text_columns import Raw, TextColumnBuilder
 
-Score: TypeAlias = float | str | None
-Evaluation: TypeAlias = tuple[Score, str | None]
-"""The score of a text, and the reason to drop it (None to keep it)."""
 
-
-class Rule(Protocol):
+class EvaluableRule(Protocol):
     """What can be evaluated; see `curator_text.filters.base.TextRule`."""
 
     @property
@@ -33,88 +34,8 @@ class Rule(Protocol):
     def evaluate(self, text: DocumentText) -> Evaluation: ...
 
 
-class Edit(NamedTuple):
-    """The result of editing a text: a new text, or the reason to drop the document."""
-
-    text: DocumentText
-    reason: str | None = None
-
-
-class Outcome(NamedTuple):
-    """Why a document was dropped; `failed` if the rule raised or the text is unreadable."""
-
-    reason: str
-    failed: bool = False
-    damaged: bool = False
-
-
-@dataclass
-class RuleResults:
-    """The results of several rules for some rows. Rules are numbered by position."""
-
-    ended_by: pa.ChunkedArray
-    """For each row, the first rule that dropped it or failed; the number of rules if it is kept."""
-
-    outcome_of: pa.ChunkedArray
-    """For each row, a position in `outcomes`; -1 if it is kept."""
-
-    outcomes: list[Outcome]
-    scores: dict[int, pa.ChunkedArray] = field(default_factory=dict)
-    """A column for each rule whose scores are stored."""
-
-    distributions: dict[int, Scores] = field(default_factory=dict)
-    """Scores for the report, of the rules that return numbers."""
-
-    edited: pa.ChunkedArray | None = None
-    """The new texts, if the first rule edits them."""
-
-    def rows_ended_by(self, position: int) -> dict[Outcome, list[int]]:
-        """Return the rows that this rule ended, by outcome."""
-        rows = pc.indices_nonzero(pc.equal(self.ended_by, position))
-        found: dict[Outcome, list[int]] = {}
-        outcomes = self.outcome_of.take(rows)
-        for row, number in zip(rows.to_pylist(), outcomes.to_pylist(), strict=True):
-            found.setdefault(self.outcomes[number], []).append(row)
-        return found
-
-
-def concatenate(parts: Sequence[RuleResults]) -> RuleResults:
-    """Return the results of consecutive rows as one."""
-    if len(parts) == 1:
-        return parts[0]
-    outcomes: list[Outcome] = []
-    outcome_of, distributions = [], dict[int, Scores]()
-    for part in parts:
-        numbers = part.outcome_of
-        outcome_of.append(pc.if_else(pc.less(numbers, 0), numbers, pc.add(numbers, len(outcomes))))
-        outcomes += part.outcomes
-        for position, more in part.distributions.items():
-            distributions[position] = distributions.get(position, Scores()).plus(more)
-    return RuleResults(
-        _join_columns([part.ended_by for part in parts]),
-        _join_columns(outcome_of),
-        outcomes,
-        {rule: _join_columns([part.scores[rule] for part in parts]) for rule in parts[0].scores},
-        distributions,
-        None if parts[0].edited is None else _join_columns([part.edited for part in parts]),
-    )
-
-
-def _join_columns(columns: Sequence[Any]) -> pa.ChunkedArray:
-    return pa.chunked_array([chunk for column in columns for chunk in column.chunks])
-
-
-def evaluate(rules: Sequence[Any], column: pa.ChunkedArray) -> RuleResults:
-    """Evaluate the rules over a column of text. Only the first of them may edit the texts."""
-    from curator_text.compiled import engine
-
-    if engine.supports_any(rules) and engine.is_valid_utf8(column):
-        return concatenate([engine.evaluate_compiled(rules, part) for part in split_column(column)])
-    return evaluate_texts(rules, each_text(split_column(column)), column.type)
-
-
 def evaluate_texts(
-    rules: Sequence[Rule], texts: Iterable[Raw], edited_type: pa.DataType | None = None
+    rules: Sequence[EvaluableRule], texts: Iterable[Raw], edited_type: pa.DataType | None = None
 ) -> RuleResults:
     """Evaluate the rules over texts in Python."""
     evaluator = RuleEvaluator(rules, edited_type)
@@ -133,9 +54,9 @@ class RuleEvaluator:
         self._rules = rules
         self._edit = rules[0].edit if rules and getattr(rules[0], "edits", False) else None
         self._edited = TextColumnBuilder(edited_type or pa.large_string()) if self._edit else None
-        self._kept: list[list[Score]] = [[] for _ in rules]
-        self._dropped: list[list[Score]] = [[] for _ in rules]
-        self._scores: dict[int, list[Score]] = {
+        self._kept: list[list[ScoreValue]] = [[] for _ in rules]
+        self._dropped: list[list[ScoreValue]] = [[] for _ in rules]
+        self._scores: dict[int, list[ScoreValue]] = {
             place: [] for place, rule in enumerate(rules) if rule.score_type is not None
         }
         self._calls = [(rule.evaluate, kept) for rule, kept in zip(rules, self._kept, strict=True)]
@@ -232,12 +153,6 @@ class RuleEvaluator:
             {place: distribution_of(*scores) for place, scores in enumerate(both)},
             None if self._edited is None else self._edited.column(),
         )
-
-
-def distribution_of(kept: Sequence[Score], dropped: Sequence[Score]) -> Scores:
-    """Return the scores for the report; none if the first value found is not a number."""
-    first = next((score for score in (*kept[:9], *dropped[:9]) if score is not None), None)
-    return Scores.of(kept, dropped) if isinstance(first, int | float) else Scores()
 
 
 def _failure(error: Exception) -> Outcome:

@@ -34,7 +34,7 @@ def test_an_error_in_a_rule_sets_that_document_aside_alone() -> None:
     assert isinstance(dropped, Dropped)
     assert (dropped.reason, dropped.items) == ("too short", 1)
     assert isinstance(rejected, Rejected)
-    assert rejected.reason.startswith("ValueError: cannot read 'bad' (test_evaluation.py:")
+    assert rejected.reason.startswith("ValueError: cannot read 'bad' (test_rule_evaluator.py:")
     assert rejected.where == "id 'b', row 1 of its batch"
     assert json.loads(rejected.payload or b"") == ROWS[1]
     assert (rejected.row, rejected.damaged) == (1, False)

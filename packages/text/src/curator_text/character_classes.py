@@ -1,4 +1,7 @@
-"""The characters that the rule sets treat as punctuation."""
+"""Classes of characters that rules count: letters, sentence ends, symbols."""
+
+import re
+import unicodedata
 
 
 def _characters(ranges: str) -> str:
@@ -31,3 +34,16 @@ SYMBOLS = "".join(
     )
 )
 """The characters of tokens that are not words: marks of many scripts and control characters."""
+
+_RINGED = re.compile(
+    "[\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]"
+)
+
+
+def is_letter(character: str) -> bool:
+    """Whether Unicode calls a character alphabetic, except for vowel signs."""
+    return (
+        character.isalpha()
+        or unicodedata.category(character) == "Nl"
+        or _RINGED.match(character) is not None
+    )
