@@ -25,7 +25,7 @@ def drawn(number: int, size: tuple[int, int] = (320, 256)) -> Image.Image:
     return image
 
 
-def encoded(image: Image.Image, kind: str = "PNG", **options: int) -> bytes:
+def encoded(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
     sink = io.BytesIO()
     image.save(sink, kind, **options)
     return sink.getvalue()

@@ -1,4 +1,4 @@
-"""Measures of synthetic sounds are exact; filters drop with a reason; manifests are corrected."""
+"""Measures of synthetic sounds are exact; a wrong duration is corrected."""
 
 import math
 from pathlib import Path
@@ -11,15 +11,10 @@ from curator_audio import (
     NATIVE,
     AudioBatch,
     AudioMeasurer,
-    BandwidthFilter,
-    DurationFilter,
-    LoudnessFilter,
     LoudnessNormalizer,
-    SnrFilter,
 )
-from curator_audio.measures.filters import MEASURES
+from curator_audio.measures.measurer import MEASURES
 from curator_audio.waveform import Waveform
-from curator_core import Dropped
 from curator_core.testing import check_stage, run_stage, run_stages
 from sounds import Samples, put, tone, voice, wav
 
@@ -138,36 +133,6 @@ def batch(folder: Path) -> AudioBatch:
     )
 
 
-def test_filters_drop_with_a_reason_and_quarantine_what_cannot_be_decoded(tmp_path: Path) -> None:
-    run = run_stages(
-        [DurationFilter(1.0, 4.0, score_field="seconds")], [batch(tmp_path)], on_error="quarantine"
-    )
-    (kept,) = run.outputs
-    (row,) = kept.to_pylist()
-    assert row["audio_filepath"].endswith("quiet.wav")
-    assert row["seconds"] == 3.0
-    assert run.counts.reasons == {"duration above 4 s": 1, "duration below 1 s": 1}
-    lengths = run.counts.scores["duration"]
-    assert (sum(lengths.kept.values()), sum(lengths.dropped.values())) == (1, 2)
-    assert run.counts.items_rejected == 1
-
-
-def test_dropped_rows_can_be_kept(tmp_path: Path) -> None:
-    notes = [n for n in DurationFilter(1.0).process(batch(tmp_path)) if isinstance(n, Dropped)]
-    (note,) = notes
-    records = note.records() if callable(note.records) else note.records
-    assert records is not None
-    assert records.num_items == 1
-
-
-def test_recordings_too_short_for_a_loudness_are_dropped_with_a_reason(tmp_path: Path) -> None:
-    run = run_stages([LoudnessFilter(at_least=-40.0)], [batch(tmp_path)], on_error="quarantine")
-    assert run.counts.reasons == {
-        "loudness unknown: too short": 1,
-        "loudness below -40 LUFS": 1,
-    }
-
-
 def test_a_wrong_duration_is_corrected(tmp_path: Path) -> None:
     (given,) = run_stages(
         [AudioMeasurer(["duration", "snr_db"])], [batch(tmp_path)], on_error="quarantine"
@@ -191,17 +156,11 @@ def test_normalized_rows_have_the_target_loudness(tmp_path: Path) -> None:
 
 def test_invalid_options_are_reported() -> None:
     assert list(AudioMeasurer(["snr"]).check()) == ["measures names 'snr' (did you mean snr_db?)"]
-    assert list(SnrFilter().check()) == [
-        "it keeps everything: give at_least, at_most or score_field"
-    ]
-    assert list(SnrFilter(20, 10).check()) == ["at_least is 20, which is more than at_most, 10"]
     assert list(LoudnessNormalizer(3.0).check()) == [
         "target_lufs is 3, but must be between -70 and 0"
     ]
 
 
-@pytest.mark.parametrize(
-    "stage", [AudioMeasurer(), BandwidthFilter(4_000.0), LoudnessNormalizer()], ids=type
-)
+@pytest.mark.parametrize("stage", [AudioMeasurer(), LoudnessNormalizer()], ids=type)
 def test_stages_pass_the_contract(stage: Any, tmp_path: Path) -> None:
     check_stage(stage, batch(tmp_path).take([0, 1, 2]))

@@ -6,6 +6,8 @@ _TRANSCRIPTS = "curator_audio.transcripts"
 
 EXPORTS = {
     "curator_audio.audio_batch": ("AudioBatch",),
+    "curator_audio.filters.base": ("AudioFilter",),
+    "curator_audio.filters.scoring": ("Filter", "Score", "ScoreFilter"),
     "curator_audio.waveform": ("AudioFormat", "NATIVE", "SPEECH", "Waveform"),
 }
 """Public names besides what the hooks register, by module."""
@@ -21,20 +23,20 @@ def curator_stages() -> dict[str, str]:
     return {
         "audio.audio_folder_reader": "curator_audio.readers.folder:AudioFolderReader",
         "audio.audio_parquet_reader": "curator_audio.readers.parquet:AudioParquetReader",
-        "audio.audio_measurer": "curator_audio.measures.filters:AudioMeasurer",
-        "audio.bandwidth_filter": "curator_audio.measures.filters:BandwidthFilter",
-        "audio.clipping_filter": "curator_audio.measures.filters:ClippingFilter",
-        "audio.dc_offset_filter": "curator_audio.measures.filters:DcOffsetFilter",
+        "audio.audio_measurer": "curator_audio.measures.measurer:AudioMeasurer",
+        "audio.bandwidth_filter": "curator_audio.filters.measures:BandwidthFilter",
+        "audio.clipping_filter": "curator_audio.filters.measures:ClippingFilter",
+        "audio.dc_offset_filter": "curator_audio.filters.measures:DcOffsetFilter",
         "audio.conversation_builder": "curator_audio.conversations:ConversationBuilder",
         "audio.speaker_diarizer": "curator_audio.speakers.diarizer:SpeakerDiarizer",
         "audio.speaker_embedder": "curator_audio.speakers.voices:SpeakerEmbedder",
         "audio.dnsmos_filter": "curator_audio.quality.dnsmos:DnsmosFilter",
-        "audio.duration_filter": "curator_audio.measures.filters:DurationFilter",
-        "audio.loudness_filter": "curator_audio.measures.filters:LoudnessFilter",
+        "audio.duration_filter": "curator_audio.filters.measures:DurationFilter",
+        "audio.loudness_filter": "curator_audio.filters.measures:LoudnessFilter",
         "audio.loudness_normalizer": "curator_audio.measures.loudness:LoudnessNormalizer",
-        "audio.sample_rate_filter": "curator_audio.measures.filters:SampleRateFilter",
-        "audio.silence_filter": "curator_audio.measures.filters:SilenceFilter",
-        "audio.snr_filter": "curator_audio.measures.filters:SnrFilter",
+        "audio.sample_rate_filter": "curator_audio.filters.measures:SampleRateFilter",
+        "audio.silence_filter": "curator_audio.filters.measures:SilenceFilter",
+        "audio.snr_filter": "curator_audio.filters.measures:SnrFilter",
         "audio.fleurs_reader": "curator_audio.readers.corpora:FleursReader",
         "audio.libri_speech_reader": "curator_audio.readers.corpora:LibriSpeechReader",
         "audio.manifest_reader": "curator_audio.readers.manifest:ManifestReader",

@@ -12,6 +12,7 @@ from curator_video.embeddings.embedders import VideoModelEmbedder as VideoModelE
 from curator_video.facts import AudioFacts as AudioFacts
 from curator_video.facts import VideoFacts as VideoFacts
 from curator_video.facts import probe as probe
+from curator_video.filters.base import ClipFilter as ClipFilter
 from curator_video.filters.models import AestheticFilter as AestheticFilter
 from curator_video.filters.models import NSFWFilter as NSFWFilter
 from curator_video.filters.models import TextAreaFilter as TextAreaFilter
@@ -19,6 +20,9 @@ from curator_video.filters.motion import MotionFilter as MotionFilter
 from curator_video.filters.quality import BlackFilter as BlackFilter
 from curator_video.filters.quality import BlurFilter as BlurFilter
 from curator_video.filters.quality import FreezeFilter as FreezeFilter
+from curator_video.filters.scoring import Filter as Filter
+from curator_video.filters.scoring import Score as Score
+from curator_video.filters.scoring import ScoreFilter as ScoreFilter
 from curator_video.filters.size import DurationFilter as DurationFilter
 from curator_video.filters.size import ResolutionFilter as ResolutionFilter
 from curator_video.previews import ClipPreviewer as ClipPreviewer

@@ -9,6 +9,8 @@ EXPORTS = {
     "curator_video.analysis.frame_stage": ("FrameStage",),
     "curator_video.analysis.measurements": ("FrameNeeds",),
     "curator_video.analysis.sampling": ("Sampling",),
+    "curator_video.filters.base": ("ClipFilter",),
+    "curator_video.filters.scoring": ("Filter", "Score", "ScoreFilter"),
     "curator_video.facts": ("AudioFacts", "VideoFacts", "probe"),
     "curator_video.source": ("VideoSource",),
     "curator_video.tasks": ("Clip", "Video"),

@@ -11,7 +11,7 @@ from curator_core import Origin, Task
 from curator_video.facts import VideoFacts, probe
 from curator_video.source import ShardMember, VideoSource
 
-Score: TypeAlias = "float | int | str | bool | None"
+ScoreValue: TypeAlias = "float | int | str | bool | None"
 
 _LENGTH = 8
 
@@ -134,7 +134,7 @@ class ClipSpan:
     start: float
     end: float
     number: int = 0
-    scores: dict[str, Score] = field(default_factory=dict)
+    scores: dict[str, ScoreValue] = field(default_factory=dict)
     encoded: EncodedClip | None = None
     vectors: dict[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
     windows: tuple[CaptionWindow, ...] = field(default=(), repr=False)
@@ -160,7 +160,7 @@ class Clip(Task[ClipSpan]):
         return self.data.end - self.data.start
 
     @property
-    def scores(self) -> dict[str, Score]:
+    def scores(self) -> dict[str, ScoreValue]:
         return self.data.scores
 
     @property
@@ -180,7 +180,7 @@ class Clip(Task[ClipSpan]):
     def identity(self) -> str:
         return self.place
 
-    def with_scores(self, **scores: Score) -> Self:
+    def with_scores(self, **scores: ScoreValue) -> Self:
         """Return the clip with more scores; decoded data stays cached."""
         return self._with(replace(self.data, scores={**self.data.scores, **scores}))
 

@@ -1,1 +1,1 @@
-"""Measures of recordings, filters by them, and loudness normalization."""
+"""Measures of recordings, computed while they are decoded, and loudness normalization."""

@@ -229,12 +229,18 @@ class WerFilter(ProcessingStage[DocumentBatch, DocumentBatch]):
         reasons = [self._drop_reason(rate) for rate in values]
         yield from apply_drop_reasons(scored, reasons, {self.score_field: values})
 
+    def keeps(self, score: float | None) -> bool:
+        """Return whether a row with this error rate is kept."""
+        return self.at_most is None or (score is not None and score <= self.at_most)
+
+    @property
+    def reason(self) -> str:
+        return f"{self.unit} error rate above {self.at_most:g}"
+
     def _drop_reason(self, rate: float | None) -> str | None:
-        if self.at_most is None:
+        if self.keeps(rate):
             return None
-        if rate is None:
-            return "no text to compare with"
-        return f"{self.unit} error rate above {self.at_most:g}" if rate > self.at_most else None
+        return "no text to compare with" if rate is None else self.reason
 
 
 @dataclass

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
 from curator_core import AnyStage, WorkerInfo
 from curator_models.devices import choose_device, limit_threads
+from curator_models.generation import PictureTextGenerator
 from curator_models.hub import ModelSource
-from curator_models.loading import load_pretrained
-from curator_models.transformers_compat import import_transformers, loading_errors
+from curator_models.hub_options import HubOptions
 from curator_models.weights import weight_files, weights_digest
 
 from curator_image.decoding import Pixels
@@ -27,7 +26,7 @@ class CaptionSource(ModelSource):
 
 
 @dataclass(kw_only=True)
-class Captioner(ImageModel):
+class Captioner(HubOptions, ImageModel):
     """Caption each picture with a vision-language model of Hugging Face.
 
     Uses greedy decoding. Only models whose code is part of transformers are supported.
@@ -55,21 +54,10 @@ class Captioner(ImageModel):
     model_field: str | None = "caption_model"
     """Column for the name of the model and the digest of its weights; null writes none."""
 
-    revision: str | None = None
-    """Revision on Hugging Face: a branch, tag or commit."""
-
-    cache_dir: str | None = None
-    """Folder for downloads. The cache of Hugging Face by default."""
-
-    token_variable: str | None = None
-    """Environment variable with a Hugging Face token. HF_TOKEN is used by default."""
-
     def model_stages(self) -> Sequence[AnyStage]:
         return [
             CaptionWriter(
-                source=CaptionSource(
-                    self.model, self.revision, self.cache_dir, self.token_variable
-                ),
+                source=self.model_source(CaptionSource, self.model),
                 prompt=self.prompt,
                 caption_field=self.caption_field,
                 max_new_tokens=self.max_new_tokens,
@@ -95,16 +83,14 @@ class CaptionWriter(PictureModel):
 
     def load(self, worker: WorkerInfo) -> str:
         folder = self.source.folder()
-        self._device = choose_device(worker, self.resources, self.name)
         limit_threads(worker)
-        self._processor = load_processor(folder)
-        network = load_pretrained("AutoModelForImageTextToText", folder, as_saved=True)
-        self._network = network.to(self._device).eval()
+        self._generator = PictureTextGenerator(
+            folder, choose_device(worker, self.resources, self.name)
+        )
         return f"{self.source.name} sha256:{weights_digest(weight_files(folder))}"
 
     def unload(self) -> None:
-        for name in ("_network", "_processor"):
-            vars(self).pop(name, None)
+        vars(self).pop("_generator", None)
 
     def view(self) -> View:
         return View(short_side=self.short_side)
@@ -113,49 +99,10 @@ class CaptionWriter(PictureModel):
         return (self.caption_field,)
 
     def predict(self, pictures: Sequence[Pixels]) -> Sequence[Any]:
-        import torch
         from PIL import Image
 
-        shown = [Image.fromarray(pixels) for pixels in pictures]
-        given = self._processor(**self._questions(shown), return_tensors="pt")
-        given = given.to(self._device, self._network.dtype)
-        with torch.inference_mode():
-            written = self._network.generate(
-                **given, max_new_tokens=self.max_new_tokens, do_sample=False
-            )
-        ids = given.get("input_ids")
-        if ids is not None and torch.equal(written[:, : ids.shape[1]], ids):
-            written = written[:, ids.shape[1] :]  # most models repeat the prompt before the answer
-        answers = self._processor.batch_decode(written, skip_special_tokens=True)
-        return [str(answer).strip() for answer in answers]
-
-    def _questions(self, pictures: Sequence[Any]) -> dict[str, Any]:
-        """Return pictures and prompts in the form that the model expects: a chat, or plain text."""
-        if not getattr(self._processor, "chat_template", None):
-            texts = {"text": [self.prompt] * len(pictures), "padding": True} if self.prompt else {}
-            return {"images": list(pictures), **texts}
-        content = [{"type": "image"}, {"type": "text", "text": self.prompt}]
-        question = self._processor.apply_chat_template(
-            [{"role": "user", "content": content}], add_generation_prompt=True
-        )
-        return {
-            "images": [[one] for one in pictures],
-            "text": [question] * len(pictures),
-            "padding": True,
-        }
+        rows = [[Image.fromarray(pixels)] for pixels in pictures]
+        return self._generator.generate(rows, self.prompt, self.max_new_tokens)
 
     def answer_columns(self, answers: Sequence[Any]) -> Mapping[str, pa.Array]:
         return {self.caption_field: pa.array(answers, pa.string())}
-
-
-def load_processor(folder: Path) -> Any:
-    """Load the processor of pictures and texts, with padding on the left."""
-    with loading_errors(folder):
-        found = import_transformers().AutoProcessor.from_pretrained(
-            str(folder), trust_remote_code=False
-        )
-    tokenizer = getattr(found, "tokenizer", found)
-    tokenizer.padding_side = "left"
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    return found

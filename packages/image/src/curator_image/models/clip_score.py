@@ -8,6 +8,7 @@ from curator_core import AnyStage, InputError, NodeInfo, WorkerInfo
 from curator_core.model.hardware import empty_device_cache
 from curator_models.batching import MicroBatches
 from curator_models.devices import choose_device, limit_threads
+from curator_models.hub_options import HubOptions
 from curator_models.weights import weight_files, weights_digest
 
 from curator_image.filters.values import ScoreThreshold
@@ -21,7 +22,7 @@ _VECTORS = "_curator_clip_vectors"
 
 
 @dataclass(kw_only=True)
-class ClipScoreFilter(ImageModel):
+class ClipScoreFilter(HubOptions, ImageModel):
     """Drop pictures whose text does not match, by the cosine of their CLIP vectors.
 
     Common limits are .28 for CLIP B/32 (used for LAION-400M) and about .2 for L/14. A picture
@@ -47,17 +48,8 @@ class ClipScoreFilter(ImageModel):
     model_field: str | None = "clip_score_model"
     """Column for the name of the model and the digest of its weights; null writes none."""
 
-    revision: str | None = None
-    """Revision on Hugging Face: a branch, tag or commit."""
-
-    cache_dir: str | None = None
-    """Folder for downloads. The cache of Hugging Face by default."""
-
-    token_variable: str | None = None
-    """Environment variable with a Hugging Face token. HF_TOKEN is used by default."""
-
     def model_stages(self) -> Sequence[AnyStage]:
-        source = ClipSource(self.model, self.revision, self.cache_dir, self.token_variable)
+        source = self.model_source(ClipSource, self.model)
         size = self.model_inference_batch_size
         texts = TextMatch(
             source=source,

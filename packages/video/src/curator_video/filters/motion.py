@@ -1,17 +1,18 @@
 """Motion filter: by motion vectors if the codec has them, else by changes between frames."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from curator_video.analysis.measurements import FrameNeeds
 from curator_video.analysis.motion import MOTION_VECTOR_CODECS
-from curator_video.filters.base import ClipFilter, as_number
-from curator_video.tasks import Clip, Score
+from curator_video.filters.base import ClipRuleSet
+from curator_video.tasks import Clip, ScoreValue
 
 VECTORS, LUMA = "vectors", "luma"
 
 
 @dataclass
-class MotionFilter(ClipFilter):
+class MotionFilter(ClipRuleSet):
     """Drop clips with little motion. `motion_method` records how it was measured.
 
     H.264 and MPEG-4 export motion vectors; for HEVC, VP9 and AV1, changes between frames are
@@ -30,7 +31,7 @@ class MotionFilter(ClipFilter):
     def frame_needs(self) -> FrameNeeds:
         return FrameNeeds(luma=True, motion=True)
 
-    def scores(self, clip: Clip) -> dict[str, Score]:
+    def scores(self, clip: Clip) -> dict[str, ScoreValue]:
         analysis, facts = self.analyze(clip), clip.data.facts
         sides = (facts.width, facts.height)
         stored = sides if facts.rotation % 180 == 0 else sides[::-1]
@@ -45,11 +46,11 @@ class MotionFilter(ClipFilter):
         mean = float(changes.mean()) if changes.size else 0.0
         return {"motion_mean": mean, "motion_patch_minimum": None, "motion_method": LUMA}
 
-    def reason(self, scores: dict[str, Score]) -> str | None:
-        mean = as_number(scores["motion_mean"])
+    def broken_rule(self, scores: dict[str, Any]) -> str | None:
+        mean = scores["motion_mean"]
         if scores["motion_method"] == LUMA:
             return "little motion" if mean < self.min_change else None
         if mean < self.min_motion:
             return "little motion"
-        quiet = as_number(scores["motion_patch_minimum"]) < self.min_patch_motion
+        quiet = scores["motion_patch_minimum"] < self.min_patch_motion
         return "a part without motion" if quiet else None

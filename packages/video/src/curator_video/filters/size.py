@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from curator_video.analysis.measurements import FrameNeeds
-from curator_video.filters.base import ClipFilter, as_number
-from curator_video.tasks import Clip, Score
+from curator_video.filters.base import ClipFilter, ClipRuleSet
+from curator_video.tasks import Clip, ScoreValue
 
 
 @dataclass
 class DurationFilter(ClipFilter):
     """Drop clips that are too short or too long."""
+
+    score_field = "duration"
+    reason = "too short or too long"
 
     min_s: float = 2.0
     """Minimum duration in seconds."""
@@ -25,18 +29,18 @@ class DurationFilter(ClipFilter):
         if self.max_s is not None and self.max_s < self.min_s:
             yield f"max_s is {self.max_s}, less than min_s of {self.min_s}; no clip would be kept"
 
-    def scores(self, clip: Clip) -> dict[str, Score]:
-        return {"duration": round(clip.duration, 6)}
+    def score(self, clip: Clip) -> float:
+        return round(clip.duration, 6)
 
-    def reason(self, scores: dict[str, Score]) -> str | None:
-        seconds = as_number(scores["duration"])
-        if seconds < self.min_s:
-            return "too short"
-        return "too long" if self.max_s is not None and seconds > self.max_s else None
+    def keeps(self, score: float) -> bool:
+        return score >= self.min_s and (self.max_s is None or score <= self.max_s)
+
+    def reason_for(self, score: float) -> str:
+        return "too short" if score < self.min_s else "too long"
 
 
 @dataclass
-class ResolutionFilter(ClipFilter):
+class ResolutionFilter(ClipRuleSet):
     """Drop clips with small frames, or with an extreme aspect ratio."""
 
     min_width: int = 0
@@ -54,11 +58,11 @@ class ResolutionFilter(ClipFilter):
     def frame_needs(self) -> FrameNeeds:
         return FrameNeeds()
 
-    def scores(self, clip: Clip) -> dict[str, Score]:
+    def scores(self, clip: Clip) -> dict[str, ScoreValue]:
         return {"width": clip.data.facts.width, "height": clip.data.facts.height}
 
-    def reason(self, scores: dict[str, Score]) -> str | None:
-        width, height = as_number(scores["width"]), as_number(scores["height"])
+    def broken_rule(self, scores: dict[str, Any]) -> str | None:
+        width, height = scores["width"], scores["height"]
         short, long = sorted((width, height))
         if width < self.min_width or height < self.min_height or short < self.min_short_side:
             return "too small"

@@ -10,7 +10,7 @@ from curator_core.model.optional_dependencies import not_installed
 
 from curator_video.analysis.measurements import Pixels
 from curator_video.splitters.shots import SHOT_MODEL, ShotDetector, ShotSplitter
-from curator_video.tasks import Score
+from curator_video.tasks import ScoreValue
 
 DetectorKind: TypeAlias = Literal["adaptive", "content", "hash", "histogram"]
 _CLASSES: dict[DetectorKind, str] = {
@@ -51,7 +51,7 @@ class SceneDetectShotSplitter(ShotSplitter):
         if problem := not_installed("PySceneDetect", ("scenedetect", "cv2"), install):
             yield problem
 
-    def labels(self) -> dict[str, Score]:
+    def labels(self) -> dict[str, ScoreValue]:
         import scenedetect
 
         return {SHOT_MODEL: f"scenedetect {scenedetect.__version__} {self.kind}"}

@@ -13,7 +13,7 @@ from curator_video.analysis.frame_stage import SharedDecode, cache_analysis
 from curator_video.analysis.measurements import ClipAnalysis, FrameMeasurements, FrameNeeds, Pixels
 from curator_video.analysis.shared_decode import measure_frames
 from curator_video.decoding import DamagedSpan
-from curator_video.tasks import Clip, ClipSpan, Score, Video
+from curator_video.tasks import Clip, ClipSpan, ScoreValue, Video
 from curator_video.timeline import last_frame_end
 
 LongScenes: TypeAlias = Literal["stride", "truncate"]
@@ -114,7 +114,7 @@ class ShotSplitter(SharedDecode, ProcessingStage[Video, Clip]):
     def detector(self) -> ShotDetector:
         """Return a new detector; called for each video."""
 
-    def labels(self) -> dict[str, Score]:
+    def labels(self) -> dict[str, ScoreValue]:
         """Return scores for each clip that record how it was found."""
         return {}
 
@@ -153,7 +153,7 @@ class _ShotCollector:
         detector: ShotDetector,
         lengths: ClipLengths,
         needs: FrameNeeds,
-        labels: dict[str, Score],
+        labels: dict[str, ScoreValue],
     ) -> None:
         self._labels = labels
         self._video = video

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from curator_video.analysis.measurements import Pixels
 from curator_video.splitters.shots import SHOT_MODEL, ShotDetector, ShotSplitter
-from curator_video.tasks import Score
+from curator_video.tasks import ScoreValue
 
 WINDOW, STEP, MARGIN = 100, 50, 25
 """The network sees 100 frames, but only scores in the middle of the window are used."""
@@ -140,7 +140,7 @@ class TransNetShotSplitter(ShotSplitter):
         self._network = load_transnet(weights, device_of(worker))
         LOG.info("stage %r uses %s", self.name, self._network.model_label)
 
-    def labels(self) -> dict[str, Score]:
+    def labels(self) -> dict[str, ScoreValue]:
         return {SHOT_MODEL: self._network.model_label}
 
     def teardown(self) -> None:

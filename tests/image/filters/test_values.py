@@ -1,9 +1,9 @@
-"""Scores decide which pictures are kept, with a reason for the others."""
+"""Values in columns decide which pictures are kept, with a reason for the others."""
 
 import pytest
 from curator_core import Dropped, InputError
 from curator_core.testing import run_stage, run_stages
-from curator_image.filters.values import ScoreThreshold
+from curator_image.filters.values import ScoreThreshold, ValueFilter
 from drawings import batch, drawn, encoded
 
 
@@ -35,12 +35,22 @@ def test_nothing_is_copied_if_all_pictures_are_kept() -> None:
     assert ScoreThreshold("score", min_score=2.0).process(task) == [task]
 
 
-def test_missing_and_contradictory_limits() -> None:
-    assert list(ScoreThreshold("score").check()) == [
-        "min_score and max_score are both missing; set at least one"
-    ]
+def test_missing_and_contradictory_limits_are_reported() -> None:
+    [problem] = ScoreThreshold("score").check()
+    assert "min_score and max_score are both missing" in problem
     [problem] = ScoreThreshold("score", 3.0, 2.0).check()
-    assert problem == "min_score 3 is above max_score 2: every picture would be dropped"
+    assert "min_score 3 is above max_score 2" in problem
+    [problem] = ValueFilter("score").check()
+    assert "no limit is set" in problem
+
+
+def test_a_value_filter_drops_missing_values_too() -> None:
+    run = run_stages([ValueFilter("score", least=1, most=2)], [scored(0.5, 1.0, None, 2.5)])
+    assert run.outputs[0].keys == ["b"]
+    assert run.counts.reasons == {"score under 1 or over 2": 3}
+    inverted = run_stages([ValueFilter("score", least=1, invert=True)], [scored(0.5, 1.0)])
+    assert inverted.outputs[0].keys == ["a"]
+    assert inverted.counts.reasons == {"not: score under 1": 1}
 
 
 def test_a_text_column_is_not_a_score() -> None:

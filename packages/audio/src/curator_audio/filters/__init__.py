@@ -1,0 +1,1 @@
+"""Filters of recordings by their measures or by functions, and scores as columns."""
