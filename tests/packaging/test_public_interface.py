@@ -97,7 +97,6 @@ ALLOWANCES = {
         "curator_core.local.shared_status",
         "curator_core.local.watchdog",
         "curator_core.model.crash_attribution",
-        "curator_core.model.functions",
         "curator_core.model.lineage",
         "curator_core.model.policies",
         "curator_core.model.reports",

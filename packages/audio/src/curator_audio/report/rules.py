@@ -10,7 +10,7 @@ from curator_report.failures import group_failures
 from curator_report.histograms import Scores
 from curator_report.run_record import RunRecord
 
-from curator_audio.measures import filters
+from curator_audio.filters import measures
 from curator_audio.report.rows import Row
 from curator_audio.segments import JOINED
 
@@ -139,7 +139,7 @@ def read_rules(run: RunRecord) -> RowsByRule:
 
 def _column_of(stage: str, options: Mapping[str, Any]) -> str | None:
     """Return the column that a filter decides by: its score_field, or the measure of its class."""
-    kind = getattr(filters, stage.rpartition(":")[2], None)
+    kind = getattr(measures, stage.rpartition(":")[2], None)
     measure = getattr(kind, "measure", None)
     column = measure or options.get("score_field")
     return column if isinstance(column, str) else None

@@ -13,7 +13,6 @@ import ray
 from curator_core import AnyTask, NodeInfo, Plan, PlannedStage, ProcessingStage, WorkerInfo
 from curator_core.errors import AbortedError, CuratorError, StageError, detail_of, reason_of
 from curator_core.execution.telemetry import resident_bytes
-from curator_core.execution.worker import StageWorker
 from curator_core.model.crash_attribution import Blame
 from curator_core.model.usage import Timesheet
 
