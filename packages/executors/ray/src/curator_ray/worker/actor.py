@@ -10,7 +10,15 @@ from pathlib import Path
 
 import cloudpickle
 import ray
-from curator_core import AnyTask, NodeInfo, Plan, PlannedStage, ProcessingStage, WorkerInfo
+from curator_core import (
+    AnyTask,
+    NodeInfo,
+    Plan,
+    PlannedStage,
+    ProcessingStage,
+    StageWorker,
+    WorkerInfo,
+)
 from curator_core.errors import AbortedError, CuratorError, StageError, detail_of, reason_of
 from curator_core.execution.telemetry import resident_bytes
 from curator_core.model.crash_attribution import Blame
