@@ -1,9 +1,10 @@
-"""Tries the streaming scheduler on clusters that nobody has at hand, beside its targets.
+"""Run the streaming scheduler on simulated clusters and compare it with its targets.
 
     python benchmarks/streaming_simulation.py [--quick]
 
-The scheduler is the real one; nodes, GPUs, workers and time are simulated. Times are simulated
-seconds, but for decisions per second, which are measured in CPU time of this machine.
+The scheduler is the real one; nodes, GPUs, workers, time and the driver's costs
+(tests/kits/simulator/driver_costs.py) are simulated. Decisions per second are measured in CPU time
+of this machine.
 """
 
 import argparse
@@ -83,6 +84,51 @@ def kill_at_random(simulation: Simulation, deaths_per_s: float) -> None:
 
     if deaths_per_s:
         simulation.at(15.0, kill)
+
+
+# One driver
+
+
+def one_driver_on_cpus(task_s: float, cores: int, seconds: float) -> Figure:
+    """Run one CPU step; only the driver can keep the cores from being busy."""
+    step = cpu_step("clean", task_s, factors=MILD_TAIL)
+    tasks = round(cores * seconds / task_s)
+    settings = Settings(max_queued_bytes=50 * GB)
+    simulation = Simulation([step], nodes_of(cores // 50, 50), tasks, settings)
+    measures = simulation.run(10_000)
+    start = max(measures.warm_up_cpu(cores), 0.25 * measures.makespan)
+    stop = max(start + 1.0, 0.7 * measures.makespan)
+    busy = measures.cpu_busy(cores, start, stop)
+    what = f"one driver, tasks of {task_s:g} s on {cores:,} CPU cores"
+    return one_driver(what, busy, measures, start, stop, is_aim=task_s * 20_000 >= cores)
+
+
+def one_driver_on_gpus(task_s: float, gpus: int, seconds: float) -> Figure:
+    steps = [
+        cpu_step("decode", task_s, factors=MILD_TAIL, output_bytes=100_000),
+        gpu_step("embed", task_s, factors=MILD_TAIL, setup_s=10.0),
+        cpu_step("write", 0.2 * task_s),
+    ]
+    settings = Settings(max_queued_bytes=50 * GB)
+    nodes = nodes_of(gpus // 8, cpus=32, gpus=8)
+    simulation = Simulation(steps, nodes, round(gpus * seconds / task_s), settings)
+    measures = simulation.run(10_000)
+    start = measures.warm_up(gpus)
+    stop = measures.steady_until(gpus)
+    busy = measures.gpu_capacity(gpus, start, stop)
+    what = f"one driver, CPU -> GPU -> CPU, tasks of {task_s:g} s on {gpus} GPUs"
+    return one_driver(what, busy, measures, start, stop, is_aim=True)
+
+
+def one_driver(
+    what: str, busy: float, measures: Measures, start: float, stop: float, *, is_aim: bool
+) -> Figure:
+    value = (
+        f"{busy:.1%} busy, driver {measures.driver_load(start, stop):.0%}, "
+        f"{measures.tasks / measures.calls:.1f} tasks per call, first output after "
+        f"{measures.deliveries[0][0]:.1f} s"
+    )
+    return Figure(what, ">= 97% busy" if is_aim else "", value, busy >= 0.97 if is_aim else None)
 
 
 # Against other policies
@@ -264,6 +310,13 @@ def jobs(*, is_quick: bool) -> list[Callable[[], Figure]]:
         tasks = 60 if gpus == 1000 else 200
         listed.append(partial(keeping_busy, gpus, tasks, deaths_per_s=0.0))
         listed.append(partial(keeping_busy, gpus, tasks, deaths_per_s=gpus / 2000))
+    listed.append(partial(one_driver_on_cpus, 0.05, 1000, 15 if is_quick else 30))
+    if not is_quick:
+        listed.append(partial(one_driver_on_cpus, 1.0, 1000, 60))
+        listed.append(partial(one_driver_on_cpus, 1.0, 6400, 100))
+        listed.append(partial(one_driver_on_cpus, 0.05, 6400, 15))
+        listed.append(partial(one_driver_on_gpus, 1.0, 800, 80))
+        listed.append(partial(one_driver_on_gpus, 0.05, 800, 40))
     listed.append(partial(against_others, 16, 5_000 if is_quick else 60_000))
     listed.append(partial(after_a_jump, 16, 30_000))
     return listed

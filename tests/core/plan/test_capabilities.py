@@ -47,6 +47,15 @@ def offering(monkeypatch: pytest.MonkeyPatch, **executors: type[Executor]) -> No
     )
 
 
+def test_recycling_that_the_executor_does_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering(monkeypatch, plain=Plain)
+    with pytest.raises(PipelineError, match="'second' asks for the recycling of its workers"):
+        pipeline(worker_max_tasks=5).run(Plain(), [Task(1)])
+    assert pipeline(worker_max_tasks=0).build(Plain(), [Task(1)])
+    with pytest.raises(PipelineError, match="worker_max_rss_gb is -1, but must be 0"):
+        pipeline(worker_max_rss_gb=-1).build(Plain(), [Task(1)])
+
+
 def test_a_timeout_that_nobody_would_keep(monkeypatch: pytest.MonkeyPatch) -> None:
     offering(monkeypatch, plain=Plain, patient=Patient, local=LocalExecutor)
     with pytest.raises(PipelineError) as error:

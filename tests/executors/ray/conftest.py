@@ -1,4 +1,4 @@
-"""One Ray cluster of several nodes for all tests of this folder, and drivers of their own."""
+"""A cluster of two nodes for the tests of this folder, and drivers in processes of their own."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ Script = Callable[..., "subprocess.Popen[str]"]
 
 @contextmanager
 def short_path() -> Iterator[str]:
-    """Sockets of Ray lie in it, and their paths must be short."""
+    """Ray creates sockets in it, whose paths must be short."""
     with tempfile.TemporaryDirectory(prefix="ct-", ignore_cleanup_errors=True) as folder:
         yield folder
 
@@ -50,11 +50,11 @@ def two_nodes() -> Iterator[Any]:
                     "num_gpus": 2,
                     "labels": {GPU_MEMORY_LABEL: "40"},
                     "include_dashboard": False,
-                    # A node that is gone is noticed in a second, not in fifteen.
+                    # Notice in a second, not in fifteen, that a node has died.
                     "_system_config": {
                         "health_check_initial_delay_ms": 0,
                         "health_check_period_ms": 200,
-                        "health_check_timeout_ms": 10_000,  # of those that live but are busy
+                        "health_check_timeout_ms": 10_000,  # a busy node is not dead
                         "health_check_failure_threshold": 3,
                     },
                     "object_store_memory": 200_000_000,
@@ -75,7 +75,7 @@ def cluster(one_ray: Any) -> Any:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Iterator[Script]:
-    """Start a driver in a process of its own; none of them outlives the test."""
+    """Start a driver in a process of its own, which does not outlive the test."""
     started: list[subprocess.Popen[str]] = []
 
     def start(text: str, **environment: str) -> "subprocess.Popen[str]":
@@ -99,20 +99,20 @@ def script(tmp_path: Path) -> Iterator[Script]:
 
 
 class Marked:
-    """Processes that carry a mark of this test, wherever they were started.
+    """Processes with a mark of this test in their environment.
 
-    Others run the same tests on this machine: a name alone would find, and end, theirs as well.
+    The same tests may run elsewhere on this machine: names alone would find their processes, too.
     """
 
     def __init__(self) -> None:
         self._mark = token_hex(8)
 
     def variable(self, name: str) -> dict[str, str]:
-        """For the environment of the first of them."""
+        """Return the variable to start the first of them with."""
         return {"CURATOR_TEST": f"{self._mark} {name}"}
 
     def __call__(self, name: str) -> list[psutil.Process]:
-        """All that live."""
+        """Return all that live."""
         mark = self.variable(name)["CURATOR_TEST"]
         found = []
         for process in psutil.process_iter():

@@ -51,7 +51,7 @@ class TestGpuShare:
         assert round(share * 10_000) == pytest.approx(share * 10_000)
 
 
-class TestRayOptions:
+class TestActorOptions:
     def test_all_kinds(self) -> None:
         wanted = Resources(cpus=2, gpus=0.5, memory_gb=3, custom={"disk": 1})
         assert actor_options(wanted) == {
@@ -61,21 +61,21 @@ class TestRayOptions:
             "resources": {"disk": 1.0},
         }
 
-    def test_memory_of_a_device_on_its_node(self) -> None:
+    def test_gpu_memory_needs_a_node(self) -> None:
         options = actor_options(Resources(gpu_memory_gb=10), GPU_NODE)
         assert options["num_gpus"] == 0.25
         assert options["scheduling_strategy"].node_id == GPU_NODE.node_id
         with pytest.raises(ValueError, match="devices differ: say on which node"):
             actor_options(Resources(gpu_memory_gb=10))
 
-    def test_what_is_finer_than_the_grain_of_ray_is_rounded_up(self) -> None:
+    def test_amounts_finer_than_rays_units_are_rounded_up(self) -> None:
         assert actor_options(Resources(cpus=0.000001))["num_cpus"] == 0.0001
         assert actor_options(Resources(cpus=0.1))["num_cpus"] == 0.1
 
 
-class TestRoomOn:
+class TestMaxWorkersOn:
     @pytest.mark.parametrize(
-        ("wanted", "node", "room"),
+        ("wanted", "node", "workers"),
         [
             (Resources(cpus=0.25), CPU_NODE, 64),
             (Resources(cpus=1, memory_gb=16), CPU_NODE, 4),
@@ -90,12 +90,12 @@ class TestRoomOn:
         ],
     )
     def test_how_many_workers_fit(
-        self, wanted: Resources, node: NodeFacts, room: int | None
+        self, wanted: Resources, node: NodeFacts, workers: int | None
     ) -> None:
-        assert max_workers_on(wanted, node) == room
+        assert max_workers_on(wanted, node) == workers
 
 
-class TestLacking:
+class TestUnmetDemands:
     @pytest.mark.parametrize(
         "fits",
         [
@@ -105,11 +105,11 @@ class TestLacking:
             Resources(cpus=1, custom={"disk": 2}),
         ],
     )
-    def test_what_fits_is_fine(self, fits: Resources) -> None:
+    def test_demands_that_are_met(self, fits: Resources) -> None:
         assert list(unmet_demands(plan_of(resources=fits), CLUSTER)) == []
 
     @pytest.mark.parametrize(
-        ("wanted", "told"),
+        ("wanted", "problem"),
         [
             (Resources(cpus=17), "asks for 17 CPU on one node, but the nodes have at most 16"),
             (Resources(gpus=8), "asks for 8 GPU on one node, but the nodes have at most 4"),
@@ -123,16 +123,16 @@ class TestLacking:
             ),
         ],
     )
-    def test_what_no_node_has_is_named(self, wanted: Resources, told: str) -> None:
-        [problem] = unmet_demands(plan_of(resources=wanted), CLUSTER)
-        assert problem.startswith(f"stage 1 'work' {told}")
-        assert problem.endswith(
+    def test_demands_that_no_node_meets(self, wanted: Resources, problem: str) -> None:
+        [message] = unmet_demands(plan_of(resources=wanted), CLUSTER)
+        assert message.startswith(f"stage 1 'work' {problem}")
+        assert message.endswith(
             "; the cluster has 1 node with 16 CPU, 64 GB of memory; "
             "1 node with 8 CPU, 32 GB of memory, 4 GPU of 40 GB, 2 disk; "
             "set its resources to what there is, or join a cluster that has it (RAY_ADDRESS)"
         )
 
-    def test_devices_of_unknown_size(self) -> None:
+    def test_gpus_of_unknown_size(self) -> None:
         unknown = ClusterFacts((NodeFacts("x", cpus=4, gpus=1, memory_gb=8),))
         [problem] = unmet_demands(plan_of(resources=Resources(gpu_memory_gb=1)), unknown)
         assert "how much the GPUs here have is not known; ask with gpus= instead" in problem
@@ -154,7 +154,7 @@ def cpus(number: float, gpus: float = 0) -> Resources:
     return Resources(cpus=number, gpus=gpus)
 
 
-def test_cpu_stages_stay_off_nodes_with_gpus_if_others_can_hold_them() -> None:
+def test_cpu_stages_stay_off_gpu_nodes_if_others_have_room() -> None:
     nodes = [PLAIN, SMALL, GPUS]
 
     assert eligible_nodes(cpus(1), nodes, {"gpus"}) == ["plain", "small"]
@@ -164,7 +164,7 @@ def test_cpu_stages_stay_off_nodes_with_gpus_if_others_can_hold_them() -> None:
     assert eligible_nodes(cpus(32), nodes, {"gpus"}) == []
 
 
-def test_cpu_stages_wait_a_moment_for_nodes_that_are_about_to_be_theirs() -> None:
+def test_cpu_stages_wait_for_nodes_that_are_expected() -> None:
     more = NodeFacts("more", cpus=4, gpus=1)
 
     assert eligible_nodes(cpus(1), [GPUS], {"gpus"}, [PLAIN]) == []
@@ -173,9 +173,9 @@ def test_cpu_stages_wait_a_moment_for_nodes_that_are_about_to_be_theirs() -> Non
     assert eligible_nodes(cpus(1, gpus=1), [GPUS], {"gpus"}, [PLAIN]) == ["gpus"]
 
 
-def test_what_they_are_kept_off() -> None:
+def test_excluded_nodes() -> None:
     assert excluded_nodes(cpus(1), [PLAIN, GPUS]) == ["gpus"]
-    assert excluded_nodes(cpus(8), [PLAIN, GPUS]) == []  # no other node holds it
+    assert excluded_nodes(cpus(8), [PLAIN, GPUS]) == []  # no other node has room
     assert excluded_nodes(cpus(1, gpus=1), [PLAIN, GPUS]) == []
     assert excluded_nodes(cpus(1), [GPUS]) == []
     assert excluded_nodes(cpus(1), [PLAIN, SMALL]) == []

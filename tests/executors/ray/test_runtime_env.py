@@ -1,4 +1,4 @@
-"""What is wrong with a runtime_env is said before anything is started."""
+"""Problems of a runtime_env are reported before anything is started."""
 
 import pytest
 from curator_core import Pipeline, Task
@@ -14,21 +14,21 @@ def plan_with(*environments: dict[str, object] | None) -> Plan:
     return Pipeline("p", stages=stages).build(tasks=[Task(1)])
 
 
-class TestWrongEnvironments:
-    def test_nothing_is_wrong(self) -> None:
+class TestRuntimeEnvProblems:
+    def test_no_problem(self) -> None:
         plan = plan_with(None, {"env_vars": {"A": "b"}}, {"pip": ["numpy"]})
         assert list(runtime_env_problems(plan)) == []
 
-    def test_a_name_that_ray_passes_over_in_silence(self) -> None:
+    def test_an_unknown_field_that_ray_would_ignore(self) -> None:
         [problem] = runtime_env_problems(plan_with(None, {"env_varz": {"A": "b"}}))
         assert "stage 2 's1'" in problem
         assert "'env_varz'" in problem
         assert "did you mean env_vars?" in problem
 
-    def test_names_of_plugins_are_none_of_ours(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_plugins_may_add_fields(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RAY_RUNTIME_ENV_PLUGINS", '[{"class": "mine.Plugin"}]')
         assert list(runtime_env_problems(plan_with({"mine": {}}))) == []
 
-    def test_what_ray_itself_finds(self) -> None:
+    def test_problems_that_ray_finds(self) -> None:
         [problem] = runtime_env_problems(plan_with({"working_dir": "/nowhere/at/all"}))
         assert "stage 1 's0' has a runtime_env that Ray refuses (ValueError: /nowhere" in problem

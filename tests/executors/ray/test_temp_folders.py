@@ -1,4 +1,4 @@
-"""Folders of posts: those of the living stay, those of the dead go."""
+"""Folders of dead drivers are removed, those of living ones are kept."""
 
 import os
 from pathlib import Path
@@ -9,8 +9,8 @@ from curator_ray.temp_folders import RUN_FOLDER_PREFIX, FolderLock, remove_aband
 OWNER = """
 import os, sys
 from curator_ray.temp_folders import FolderLock
-claim = FolderLock(os.environ["FOLDER"])
-print("here", flush=True)
+lock = FolderLock(os.environ["FOLDER"])
+print("locked", flush=True)
 sys.stdin.read()
 """
 
@@ -21,20 +21,20 @@ def names(parent: Path) -> list[str]:
     return sorted(path.name.removeprefix(RUN_FOLDER_PREFIX) for path in parent.iterdir())
 
 
-def made(parent: Path, name: str) -> Path:
+def make_folder(parent: Path, name: str) -> Path:
     folder = parent / f"{RUN_FOLDER_PREFIX}{name}"
     (folder / "node").mkdir(parents=True)
     (folder / "node" / "w.status").touch()
     return folder
 
 
-class TestRemoveLeftovers:
-    def test_those_of_a_killed_driver(self, script: Any, tmp_path: Path) -> None:
-        parent = tmp_path / "posts"
+class TestRemoveAbandonedFolders:
+    def test_folders_of_a_killed_driver(self, script: Any, tmp_path: Path) -> None:
+        parent = tmp_path / "temp"
         parent.mkdir()
         mine = FolderLock(f"{parent}/{RUN_FOLDER_PREFIX}mine")
         driver = script(OWNER, FOLDER=f"{parent}/{RUN_FOLDER_PREFIX}other")
-        assert driver.stdout.readline() == "here\n"
+        assert driver.stdout.readline() == "locked\n"
         (parent / f"{RUN_FOLDER_PREFIX}other" / "node").mkdir()
         remove_abandoned_folders(str(parent))
         assert names(parent) == ["mine", "other"]
@@ -47,18 +47,16 @@ class TestRemoveLeftovers:
         remove_abandoned_folders(str(parent))
         assert names(parent) == []
 
-    def test_where_the_driver_is_elsewhere_only_what_nobody_touched_for_long(
-        self, tmp_path: Path
-    ) -> None:
+    def test_without_a_driver_only_old_folders(self, tmp_path: Path) -> None:
         for name in ("new", "old", "old, and still in use"):
-            made(tmp_path, name)
+            make_folder(tmp_path, name)
         for path in tmp_path.glob(f"{RUN_FOLDER_PREFIX}old*"):
             os.utime(path, (LONG_AGO, LONG_AGO))
         os.utime(tmp_path / f"{RUN_FOLDER_PREFIX}old" / "node", (LONG_AGO, LONG_AGO))
         remove_abandoned_folders(str(tmp_path))
         assert names(tmp_path) == ["new", "old, and still in use"]
 
-    def test_nothing_else(self, tmp_path: Path) -> None:
+    def test_other_folders_and_links_are_kept(self, tmp_path: Path) -> None:
         (tmp_path / "other").mkdir()
         (tmp_path / f"{RUN_FOLDER_PREFIX}link").symlink_to(tmp_path / "other")
         for path in (tmp_path / "other", tmp_path / f"{RUN_FOLDER_PREFIX}link"):
@@ -67,15 +65,15 @@ class TestRemoveLeftovers:
         remove_abandoned_folders(str(tmp_path / "nowhere"))
         assert names(tmp_path) == ["link", "other"]
 
-    def test_clusters_that_were_touched_a_moment_ago_are_spared(self, tmp_path: Path) -> None:
+    def test_folders_that_changed_a_moment_ago_are_spared(self, tmp_path: Path) -> None:
         for name in ("held", "new", "old"):
             folder = tmp_path / f"curator-ray-{name}"
             folder.mkdir()
-            claim = FolderLock(str(folder), exists=True)
+            lock = FolderLock(str(folder), exists=True)
             if name == "held":
-                kept = claim
+                held = lock
             else:
-                claim.release()
+                lock.release()
             for path in (folder / "driver.lock", folder) if name != "new" else ():
                 os.utime(path, (LONG_AGO, LONG_AGO))
         remove_abandoned_folders(str(tmp_path), "curator-ray-", 600)
@@ -83,4 +81,4 @@ class TestRemoveLeftovers:
             "curator-ray-held",
             "curator-ray-new",
         ]
-        kept.release()
+        held.release()

@@ -16,6 +16,9 @@ class Measures:
     def __init__(self, specs: Sequence[StepSpec]) -> None:
         self._watched = {spec.first for spec in specs if spec.need.gpus or spec.need.gpu_memory}
         self._work: list[tuple[float, float]] = []
+        self._all_work: list[tuple[float, float]] = []
+        self._driving: list[tuple[float, float]] = []
+        self.calls = 0
         self._lives: list[tuple[float, float]] = []
         self._up: dict[int, float] = {}
         self.deliveries: list[tuple[float, int]] = []
@@ -34,8 +37,13 @@ class Measures:
 
     def worked(self, first: int, start: float, stop: float, tasks: int) -> None:
         self.tasks += tasks
+        self.calls += 1
+        self._all_work.append((start, stop))
         if first in self._watched:
             self._work.append((start, stop))
+
+    def drove(self, start: float, stop: float) -> None:
+        self._driving.append((start, stop))
 
     def delivered(self, now: float, tasks: int) -> None:
         self.deliveries.append((now, tasks))
@@ -48,13 +56,11 @@ class Measures:
 
     def warm_up(self, gpus: int, share: float = 0.95) -> float:
         """Return when this share of the GPUs was busy for the first time."""
-        changes = [(start, 1) for start, _ in self._work] + [(stop, -1) for _, stop in self._work]
-        at_work = 0
-        for now, change in sorted(changes):
-            at_work += change
-            if at_work >= share * gpus:
-                return now
-        return float("inf")
+        return _first_busy(self._work, share * gpus)
+
+    def warm_up_cpu(self, cpus: int, share: float = 0.95) -> float:
+        """Return when this share of the CPUs was busy for the first time."""
+        return _first_busy(self._all_work, share * cpus)
 
     def steady_until(self, gpus: int) -> float:
         """Return until when there was more than enough work left for every GPU."""
@@ -65,6 +71,14 @@ class Measures:
         """Return the share of their lives that GPU workers were busy between two moments."""
         lived = _clipped(self._lives, start, stop)
         return _clipped(self._work, start, stop) / lived if lived else 0.0
+
+    def cpu_busy(self, cpus: float, start: float, stop: float) -> float:
+        """Return the share of this many CPUs, one per call, that was busy between two moments."""
+        return _clipped(self._all_work, start, stop) / (cpus * (stop - start))
+
+    def driver_load(self, start: float, stop: float) -> float:
+        """Return the share of the time in which the driver was busy between two moments."""
+        return _clipped(self._driving, start, stop) / (stop - start)
 
     def gpu_capacity(self, gpus: float, start: float, stop: float) -> float:
         """Return the share of all GPUs that was busy; missing workers count as idle."""
@@ -78,3 +92,13 @@ class Measures:
 
 def _clipped(spans: Iterable[tuple[float, float]], start: float, stop: float) -> float:
     return sum(max(0.0, min(b, stop) - max(a, start)) for a, b in spans)
+
+
+def _first_busy(spans: Sequence[tuple[float, float]], wanted: float) -> float:
+    changes = [(start, 1) for start, _ in spans] + [(stop, -1) for _, stop in spans]
+    busy = 0
+    for now, change in sorted(changes):
+        busy += change
+        if busy >= wanted:
+            return now
+    return float("inf")

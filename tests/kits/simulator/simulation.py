@@ -14,6 +14,7 @@ from curator_streaming.scheduler.core import Scheduler
 from curator_streaming.scheduler.settings import Settings
 
 from simulator.audit import Outcomes, ResourceAudit
+from simulator.driver_costs import DriverCosts
 from simulator.measures import Measures
 from simulator.workers import SimulatedCall, SimulatedWorker
 from simulator.workloads import SimulatedNode, SimulatedStep
@@ -44,12 +45,14 @@ class Simulation:
         sources: int,
         settings: Settings | None = None,
         delays: Delays | None = None,
+        costs: DriverCosts | None = None,
     ) -> None:
         self.steps = steps
         self.nodes = {node.name: node for node in nodes}
         self.specs = [step.spec(i) for i, step in enumerate(steps)]
         self.scheduler = Scheduler(self.specs, settings)
         self.delays = delays or Delays()
+        self.costs = costs or DriverCosts()
         self.sources = sources
         self.now = 0.0
         self.decisions = 0
@@ -66,8 +69,9 @@ class Simulation:
         self._order = count()
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._events: list[events.Event] = []
+        self._driver_free_at = 0.0
+        self._pending_calls = 0
         self._handlers: dict[type, Callable[[Any], None]] = {
-            actions.Dispatch: self._dispatch,
             actions.Release: self._release,
             actions.RequestSources: lambda action: self._offer(action.tasks),
             actions.StartWorker: self._start,
@@ -98,7 +102,7 @@ class Simulation:
             now = self.now = self._heap[0][0]
             while self._heap and self._heap[0][0] <= now:
                 heappop(self._heap)[2]()
-            if self._events:
+            if self._events and now >= self._driver_free_at:
                 self._run_scheduler()
         self.measures.end(self.now, self.scheduler, self.workers.values())
         return self.measures
@@ -108,11 +112,20 @@ class Simulation:
         self.at(self.now + self.scheduler.settings.tick_s, self._tick)
 
     def _run_scheduler(self) -> None:
+        """Take one turn of the driver, which is busy for what it costs."""
         new, self._events = self._events, []
         wanted = self.scheduler.handle(new)
         self.decisions += len(wanted)
+        free_at = self.now + self.costs.receive(new, self._pending_calls)
         for action in wanted:
-            self._do(action)
+            if isinstance(action, actions.Dispatch):
+                free_at += self.costs.send(action)
+                self._dispatch(action, free_at)
+            else:
+                self._do(action)
+        self.measures.drove(self.now, free_at)
+        self._driver_free_at = free_at
+        self.at(free_at, lambda: None)
 
     def _do(self, action: actions.Action) -> None:
         handler = self._handlers.get(type(action))
@@ -204,6 +217,7 @@ class Simulation:
 
     def _remove(self, worker: SimulatedWorker) -> None:
         worker.is_gone = True
+        self._pending_calls -= len(worker.calls)
         del self.workers[worker.number]
         self.audit.end_worker(worker)
         self.measures.worker_down(worker, self.now)
@@ -220,19 +234,20 @@ class Simulation:
 
     # Calls
 
-    def _dispatch(self, action: actions.Dispatch) -> None:
+    def _dispatch(self, action: actions.Dispatch, sent_at: float) -> None:
         worker = self.workers.get(action.worker)
         if worker is None:
             return
         self.audit.begin_call(worker, self.specs[action.first])
         delays = self.delays
-        ready = self.now + delays.latency_s
+        ready = sent_at + delays.latency_s
         for part in action.inputs:
             assert isinstance(part.handle, int)
             node, size = self._places[part.handle]
             if node and node != worker.node.name:
                 share = size * len(part) / len(self._store[part.handle])
                 ready += delays.latency_s + share / delays.bandwidth
+        self._pending_calls += 1
         worker.calls.append(SimulatedCall(action, self._tasks_of(action.inputs), ready))
         if not worker.is_working:
             self._begin(worker)
@@ -273,6 +288,7 @@ class Simulation:
             return
         action = call.dispatch
         worker.calls.popleft()
+        self._pending_calls -= 1
         worker.is_working = False
         worker.free_since = self.now
         self.audit.end_call(worker, self.specs[action.first])

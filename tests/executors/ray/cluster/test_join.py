@@ -1,4 +1,4 @@
-"""Clusters of others: used as they are, and never ended."""
+"""Clusters that others started are joined, and never ended."""
 
 import json
 import os
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from curator_ray.cluster.connection import connected
 from curator_ray.cluster.join import authenticated_client, describe_join_error, join
+from curator_ray.compat import RESOLVE_AUTO
 from curator_ray.errors import ClusterError
 
 DRIVER = """
@@ -58,7 +59,7 @@ def free_port() -> int:
 
 @pytest.fixture(params=["open", "with a token in the home directory"])
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """`ray start` asks for a token where an earlier Ray has left one, and only there."""
+    """`ray start` asks for a token if there is one in the home directory."""
     if request.param != "open":
         (tmp_path / ".ray").mkdir()
         (tmp_path / ".ray" / "auth_token").write_text("5a" * 32)
@@ -67,12 +68,12 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def plain_cluster(home: Path, short_folder: str, marked: Any) -> Iterator[str]:
-    """What `ray start --head` gives, in an environment that says nothing about Ray."""
+    """A cluster of `ray start --head`, in an environment without variables of Ray."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
     with open(home / "ray.log", "wb") as log:
         started = subprocess.Popen(
             [Path(sys.executable).with_name("ray"), "start", "--head", "--block", "--num-cpus=3",
-             # What is not 0 is fixed, or was free a moment ago: another Ray may have it by now.
+             # Ports other than 0 may be taken by another Ray at any time.
              "--port=0", "--dashboard-agent-listen-port=0",
              f"--ray-client-server-port={free_port()}", "--min-worker-port=0",
              "--max-worker-port=0", "--include-dashboard=false", "--disable-usage-stats",
@@ -91,33 +92,33 @@ def plain_cluster(home: Path, short_folder: str, marked: Any) -> Iterator[str]:
 
 
 def _address_of(started: "subprocess.Popen[bytes]", log: Path, folder: Path) -> str:
-    """Where it can be joined; if it does not come up, all that there is to read about it."""
+    """Return its address. If it does not come up, fail with all of its logs."""
     until = time.monotonic() + 90
     while not (found := re.search(r"ray start --address='(.+)'", log.read_text())):
         if started.poll() is not None or time.monotonic() > until:
             logs = [log, *sorted(folder.glob("session_2*/logs/*.*"))]
-            told = [f"== {path.name}\n{path.read_text(errors='replace')}" for path in logs]
+            texts = [f"== {path.name}\n{path.read_text(errors='replace')}" for path in logs]
             code = started.poll()
-            pytest.fail("\n".join([f"no cluster came up (exit code {code})", *told]))
+            pytest.fail("\n".join([f"no cluster came up (exit code {code})", *texts]))
         time.sleep(0.05)
     return found[1]
 
 
 def wrong_environment(home: Path) -> dict[str, str]:
-    """No token for the cluster that wants one, and one for the cluster that has none."""
+    """Return variables without the token that is wanted, or with one that is not."""
     if (home / ".ray").exists():
         return {"HOME": str(home / "other")}
     return {"HOME": str(home), "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "ab" * 32}
 
 
-def told_of(home: Path, address: str) -> str:
+def expected_error(home: Path, address: str) -> str:
     if (home / ".ray").exists():
-        return f"the cluster at {address} wants a token that this process has not: put it into ~/"
+        return f"the cluster at {address} wants a token, and this process has none: put it into ~/"
     return f"RAY_AUTH_MODE is token, but the cluster at {address} has none, and no worker there"
 
 
-class TestJoining:
-    def test_a_plain_cluster_is_used_beside_a_private_one_and_lives_on(
+class TestJoin:
+    def test_it_is_used_beside_a_private_one_and_lives_on(
         self,
         home: Path,
         plain_cluster: str,
@@ -125,95 +126,94 @@ class TestJoining:
         marked: Any,
     ) -> None:
         driver = script(DRIVER, RAY_ADDRESS=plain_cluster, HOME=str(home))
-        said, complaints = driver.communicate(timeout=90)
-        assert complaints == ""
-        joined, private, again = map(json.loads, said.splitlines())
+        output, errors = driver.communicate(timeout=90)
+        assert errors == ""
+        joined, private, again = map(json.loads, output.splitlines())
         assert joined == again == ["joined", plain_cluster, 3.0]
         assert (private[0], private[2]) == ("private", 1.0)
         refused = script(REFUSED, RAY_ADDRESS=plain_cluster, **wrong_environment(home))
-        said, _ = refused.communicate(timeout=90)
-        assert said.startswith(told_of(home, plain_cluster))
+        output, _ = refused.communicate(timeout=90)
+        assert output.startswith(expected_error(home, plain_cluster))
         assert any("gcs_server" in process.name() for process in marked("plain"))
 
-    def test_nobody_at_the_address(self) -> None:
+    def test_nothing_listens_at_the_address(self) -> None:
         address = f"127.0.0.1:{free_port()}"
         with pytest.raises(ClusterError) as error:
             join(address, None)
         assert f"no Ray cluster answers at {address} (ConnectionRefusedError: " in str(error.value)
         assert "check that it runs (`ray status`) and the address (RAY_ADDRESS)" in str(error.value)
 
-    def test_auto_leads_to_a_cluster_that_has_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Ray keeps its address in a file; it would be tried for a minute."""
+    def test_auto_finds_a_cluster_that_has_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Ray keeps its address in a file, and would try to connect for a minute."""
         address = f"127.0.0.1:{free_port()}"
-        place = "ray._private.services.canonicalize_bootstrap_address"
-        monkeypatch.setattr(place, {"auto": address}.get)
+        monkeypatch.setattr(RESOLVE_AUTO.path.replace(":", "."), {"auto": address}.get)
         with pytest.raises(ClusterError, match=f"no Ray cluster answers at {address}"):
             join("auto", None)
 
-    def test_auto_leads_nowhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def nothing(_: str) -> str:
+    def test_auto_finds_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def find_nothing(_: str) -> str:
             raise ConnectionError("Could not find any running Ray instance.")
 
-        monkeypatch.setattr("ray._private.services.canonicalize_bootstrap_address", nothing)
+        monkeypatch.setattr(RESOLVE_AUTO.path.replace(":", "."), find_nothing)
         with pytest.raises(ClusterError, match="no Ray cluster runs on this machine, which is"):
             join("auto", None)
 
     @pytest.mark.parametrize("address", ["nonsense", "host:port"])
-    def test_what_is_no_address(self, address: str) -> None:
-        with pytest.raises(ClusterError, match="is no address of a Ray cluster; give host:port"):
+    def test_an_invalid_address(self, address: str) -> None:
+        with pytest.raises(ClusterError, match="is not the address of a Ray cluster; give host"):
             join(address, None)
 
-    def test_nobody_at_the_address_of_a_client(self) -> None:
+    def test_nothing_listens_at_the_address_of_a_client(self) -> None:
         address = f"ray://127.0.0.1:{free_port()}"
         with pytest.raises(ClusterError, match=f"no Ray cluster answers at {address}"):
             join(address, None)
 
-    def test_the_port_of_ray_itself_is_none_of_its_client(self, cluster: Any) -> None:
+    def test_the_port_of_ray_itself_is_not_the_clients(self, cluster: Any) -> None:
         address = f"ray://{cluster.address}"
         with pytest.raises(ClusterError) as error, authenticated_client(address):
             pass
-        assert f"what listens at {address} is no server of Ray's client" in str(error.value)
+        assert f"what listens at {address} is not a server of Ray's client" in str(error.value)
         assert f"or {cluster.address} without ray:// for that of Ray itself" in str(error.value)
 
-    def test_what_the_client_needs_is_not_installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_grpcio_is_not_installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "grpc", None)
         with pytest.raises(ClusterError, match=r"ray://a:1 needs grpcio.*: pip install 'ray\[cl"):
             join("ray://a:1", None)
 
     @pytest.mark.parametrize("has_token", [True, False])
-    def test_workers_start_in_an_open_cluster_whatever_lies_in_the_home_directory(
+    def test_workers_start_in_an_open_cluster(
         self, has_token: bool, cluster: Any, script: Any, tmp_path: Path
     ) -> None:
-        """One of somebody else's, who has no token, while an earlier Ray has left us one."""
+        """The cluster has no token, but our home directory may have one."""
         (tmp_path / ".ray").mkdir()
         if has_token:
             (tmp_path / ".ray" / "auth_token").write_text("5a" * 32)
         driver = script(STARTS_A_WORKER, RAY_ADDRESS=cluster.address, HOME=str(tmp_path))
 
-        said, complaints = driver.communicate(timeout=90)
+        output, errors = driver.communicate(timeout=90)
 
-        assert (said, complaints) == ("joined hello\n", "")
+        assert (output, errors) == ("joined hello\n", "")
 
 
 class AuthenticationError(Exception):
     pass
 
 
-class TestWhatFailed:
+class TestDescribeJoinError:
     @pytest.mark.parametrize(
-        ("error", "told"),
+        ("error", "message"),
         [
             (RuntimeError("Version mismatch: Ray: 2.1"), "runs other versions of Python or Ray"),
-            (AuthenticationError("no"), "wants a token that this process has not: put it"),
-            (OSError("it snows"), "the Ray cluster at a:1 cannot be joined"),
+            (AuthenticationError("no"), "wants a token, and this process has none: put it"),
+            (OSError("no route"), "the Ray cluster at a:1 cannot be joined"),
         ],
     )
-    def test_ways_out(self, error: Exception, told: str) -> None:
-        assert told in describe_join_error("a:1", error)
+    def test_ways_out(self, error: Exception, message: str) -> None:
+        assert message in describe_join_error("a:1", error)
 
 
-class TestWithARayOfTheCaller:
-    def test_it_is_found_and_left_as_it_is(self, cluster: Any) -> None:
+class TestRayOfTheCaller:
+    def test_it_is_used_and_not_ended(self, cluster: Any) -> None:
         import ray
 
         with connected() as connection, connected(cluster.address) as again:

@@ -1,4 +1,4 @@
-"""What is known about a cluster, and that changes are noticed."""
+"""Facts about nodes, and changes of a cluster."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ RAW = {
 }
 
 
-class TestFactsFrom:
+class TestClusterFacts:
     def test_one_node(self) -> None:
         [node] = cluster_facts([RAW]).nodes
         assert node == NodeFacts(
@@ -46,17 +46,17 @@ class TestFactsFrom:
         assert node.name == "10.0.0.1 (abcdef01)"
         assert describe_node(node) == "8 CPU, 64 GB of memory, 2 GPU of 80 GB, 3 disk"
 
-    def test_the_dead_do_not_count(self) -> None:
+    def test_dead_nodes_are_left_out(self) -> None:
         assert cluster_facts([{**RAW, "Alive": False}]).nodes == ()
 
-    def test_what_nodes_told_counts_where_no_label_says(self) -> None:
-        nameless = {**RAW, "Labels": {}}
-        [node] = cluster_facts([nameless], {"abcdef0123456789": 24.0}).nodes
+    def test_a_label_overrides_the_gpu_memory_of_nvidia_smi(self) -> None:
+        unlabelled = {**RAW, "Labels": {}}
+        [node] = cluster_facts([unlabelled], {"abcdef0123456789": 24.0}).nodes
         assert node.gpu_memory_gb == 24.0
         [node] = cluster_facts([RAW], {"abcdef0123456789": 24.0}).nodes
         assert node.gpu_memory_gb == 80.0
 
-    def test_alike_nodes_are_described_once(self) -> None:
+    def test_equal_nodes_are_described_together(self) -> None:
         small = {"NodeID": "s", "Alive": True, "Resources": {"CPU": 2.0, "memory": 4e9}}
         assert cluster_facts([RAW, small, {**small, "NodeID": "t"}]).describe() == (
             "1 node with 8 CPU, 64 GB of memory, 2 GPU of 80 GB, 3 disk; "
@@ -64,7 +64,7 @@ class TestFactsFrom:
         )
 
 
-class TestClusterWatch:
+class TestClusterMonitor:
     def test_several_nodes(self, cluster: Any) -> None:
         facts = current_cluster()
         assert sorted(node.cpus for node in facts.nodes) == [1.0, 2.0]
@@ -72,7 +72,7 @@ class TestClusterWatch:
         [with_gpus] = [node for node in facts.nodes if node.gpus]
         assert with_gpus.gpu_memory_gb == 40.0
         assert facts.node(with_gpus.node_id) is with_gpus
-        assert facts.node("nobody") is None
+        assert facts.node("other") is None
 
     def test_a_node_that_dies_while_another_is_asked_is_reported(
         self, monkeypatch: pytest.MonkeyPatch
@@ -93,14 +93,14 @@ class TestClusterWatch:
         assert found.gpu_memory_gb == 24.0
 
     def test_a_node_joins_and_leaves(self, cluster: Any) -> None:
-        watch = ClusterMonitor()
-        assert not watch.changes()
+        monitor = ClusterMonitor()
+        assert not monitor.changes()
         node = cluster.add_node(num_cpus=5, object_store_memory=100_000_000)
-        [joined] = watch.changes().joined
+        [joined] = monitor.changes().joined
         assert joined.cpus == 5.0
-        assert watch.facts.cpus == 8.0
+        assert monitor.facts.cpus == 8.0
         cluster.remove_node(node, allow_graceful=True)
         seen = []
-        assert eventually(lambda: bool(seen.append(watch.changes()) or seen[-1].left))
+        assert eventually(lambda: bool(seen.append(monitor.changes()) or seen[-1].left))
         assert [left.node_id for left in seen[-1].left] == [joined.node_id]
-        assert watch.facts.cpus == 3.0
+        assert monitor.facts.cpus == 3.0

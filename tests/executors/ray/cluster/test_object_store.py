@@ -1,53 +1,44 @@
-"""What a cluster tells of its object stores."""
+"""How full the object stores of a cluster are, and how much was spilled."""
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from curator_ray import compat
+
+ray = pytest.importorskip("ray")
 
 
-def test_the_own_cluster_is_asked_what_it_spilled(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = pytest.importorskip("ray")
-    internal = pytest.importorskip("ray._private.internal_api")
+def test_the_connected_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    internal = pytest.importorskip(compat.MEMORY_INFO.path.partition(":")[0])
     from curator_ray.cluster import object_store
 
-    def told(address: str, **_: Any) -> Any:
+    def memory_info(address: str, **_: Any) -> Any:
         return SimpleNamespace(store_stats=SimpleNamespace(spilled_bytes_total=len(address)))
 
     monkeypatch.setattr(ray, "get_runtime_context", lambda: SimpleNamespace(gcs_address="here:1"))
     monkeypatch.setattr(internal, "get_state_from_address", lambda address: address)
-    monkeypatch.setattr(internal, "get_memory_info_reply", told)
-    assert object_store._spilled() == len("here:1")
+    monkeypatch.setattr(internal, "get_memory_info_reply", memory_info)
+    assert object_store._spilled_bytes(ray) == len("here:1")
+    monkeypatch.setattr(compat, "installed_version", lambda: "9.9.0")
+    assert object_store._spilled_bytes(ray) == 0
 
 
-class Head:
-    """As much of Ray's node as is looked at."""
-
-    def __init__(self, place: Path) -> None:
-        self._object_spilling_config = json.dumps({"params": {"directory_path": [str(place)]}})
-
-    def is_head(self) -> bool:
-        return True
-
-
-def test_a_cluster_of_our_own_is_not_asked_before_it_spills(
+def test_a_private_cluster_is_not_asked_before_it_spills(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    pytest.importorskip("ray")
-    from curator_ray.cluster.object_store import _may_have_spilled
-    from ray._private import worker
+    from curator_ray.cluster import object_store
 
-    monkeypatch.setattr(worker, "_global_node", None)
-    assert _may_have_spilled()
-    monkeypatch.setattr(worker, "_global_node", Head(tmp_path))
-    assert not _may_have_spilled()
-    (tmp_path / "ray_spilled_objects_1").mkdir()
-    assert _may_have_spilled()
+    monkeypatch.setattr(object_store, "private_folder", lambda: None)
+    assert object_store._may_have_spilled()
+    monkeypatch.setattr(object_store, "private_folder", lambda: str(tmp_path))
+    assert not object_store._may_have_spilled()
+    (tmp_path / "ray" / "session_1" / "ray_spilled_objects_1").mkdir(parents=True)
+    assert object_store._may_have_spilled()
 
 
-def test_what_a_cluster_of_our_own_spilled_is_told(script: Any) -> None:
+def test_spilled_bytes_of_a_private_cluster(script: Any) -> None:
     text = """
         import sys
         from curator_ray.cluster.connection import connected
@@ -61,5 +52,5 @@ def test_what_a_cluster_of_our_own_spilled_is_told(script: Any) -> None:
             held += [ray.put(bytes(20_000_000)) for _ in range(5)]
             print(store_use().spilled >= 20_000_000)
         """
-    said, errors = script(text).communicate(timeout=90)
-    assert said.split() == ["0", "False", "True"], errors
+    output, errors = script(text).communicate(timeout=90)
+    assert output.split() == ["0", "False", "True"], errors

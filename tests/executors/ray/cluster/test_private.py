@@ -1,4 +1,4 @@
-"""A private cluster: closed to others, and gone without a trace, however its driver went."""
+"""Private clusters are closed to others, and leave nothing behind however their driver ends."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import stat
 from typing import Any
 
 import psutil
-from curator_ray.cluster.join import private_cluster_addresses
+from curator_ray.cluster.private import private_cluster_addresses
 from waitkit import eventually
 
 DRIVER = """
@@ -38,7 +38,7 @@ print(json.dumps(ray.is_initialized()), flush=True)
 
 
 class TestPrivateCluster:
-    def test_is_closed_to_others_and_leaves_nothing(self, script: Any, marked: Any) -> None:
+    def test_it_is_closed_to_others_and_leaves_nothing(self, script: Any, marked: Any) -> None:
         driver = script(DRIVER, **marked.variable("private"), STAY_S="1")
         facts = json.loads(driver.stdout.readline())
         listening = [
@@ -47,15 +47,15 @@ class TestPrivateCluster:
             for connection in process.net_connections("tcp")
             if connection.status == psutil.CONN_LISTEN
         ]
-        recorded = [
+        intervals = [
             process.environ().get("RAY_task_events_report_interval_ms")
             for process in marked("private")
             if process.name() == "gcs_server"
         ]
-        assert recorded == ["0"]  # no history of calls: it would grow with the run
-        assert facts["address"] in private_cluster_addresses()  # which `auto` never stands for
-        said, complaints = driver.communicate(timeout=90)
-        assert (driver.returncode, complaints) == (0, "")
+        assert intervals == ["0"]  # no history of calls, which would grow with the run
+        assert facts["address"] in private_cluster_addresses()  # which `auto` never means
+        output, errors = driver.communicate(timeout=90)
+        assert (driver.returncode, errors) == (0, "")
         assert facts["address"] not in private_cluster_addresses()
         assert listening
         assert {ip.removeprefix("::ffff:") for ip in listening} == {"127.0.0.1"}
@@ -66,11 +66,11 @@ class TestPrivateCluster:
         assert facts["same_handler"]
         assert facts["variables"] == []
         assert stat.S_IMODE(facts["mode"]) == 0o700
-        assert json.loads(said) is False
+        assert json.loads(output) is False
         assert not os.path.exists(facts["folder"])
         assert not marked("private")
 
-    def test_three_at_once_do_not_meet_and_end_with_their_drivers(
+    def test_three_at_once_end_with_their_drivers(
         self,
         script: Any,
         marked: Any,
@@ -83,15 +83,14 @@ class TestPrivateCluster:
             assert len(marked(name)) > 3
             drivers[name].send_signal(number)
         for name in ends:
-            gone = eventually(lambda name=name: not marked(name))  # type: ignore[misc]
-            assert gone, f"after {name}: {marked(name)}"
+            has_ended = eventually(lambda name=name: not marked(name))  # type: ignore[misc]
+            assert has_ended, f"after {name}: {marked(name)}"
             assert not os.path.exists(facts[name]["folder"])
-        _, complaints = drivers["kill"].communicate(timeout=90)
-        assert "curator: the process that ran on a private Ray cluster ended without" in complaints
+        _, errors = drivers["kill"].communicate(timeout=90)
+        assert "curator: the process that ran on a private Ray cluster ended without" in errors
         assert "curator:" not in drivers["ctrl-c"].communicate(timeout=90)[1]
 
-    def test_outlives_the_thread_that_started_it(self, script: Any) -> None:
-        """Others may use it by then."""
+    def test_it_outlives_the_thread_that_started_it(self, script: Any) -> None:
         driver = script(
             """
             import threading
@@ -108,12 +107,10 @@ class TestPrivateCluster:
             print(ray.is_initialized())
             """
         )
-        said, complaints = driver.communicate(timeout=90)
-        assert (said, complaints) == ("private answers\nFalse\n", "")
+        output, errors = driver.communicate(timeout=90)
+        assert (output, errors) == ("private answers\nFalse\n", "")
 
-    def test_says_what_failed_where_ray_does_not_start(
-        self, script: Any, short_folder: str
-    ) -> None:
+    def test_why_ray_does_not_start(self, script: Any, short_folder: str) -> None:
         driver = script(
             """
             from curator_core import CuratorError
@@ -132,8 +129,8 @@ class TestPrivateCluster:
             """,
             TMPDIR=short_folder,
         )
-        said, _ = driver.communicate(timeout=90)
-        first, dashboard, small, left = said.splitlines()
+        output, _ = driver.communicate(timeout=90)
+        first, dashboard, small, left = output.splitlines()
         assert first.startswith("no private Ray cluster could be started: ")
         assert first.endswith("set RAY_ADDRESS to its address")
         assert dashboard.endswith("; for a dashboard: pip install 'ray[default]'")

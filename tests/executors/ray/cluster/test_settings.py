@@ -8,141 +8,144 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 import pytest
+from curator_ray import compat
 from curator_ray.cluster.connection import connected
-from curator_ray.cluster.settings import defer_signals, ignore_warnings, quiet_ray
+from curator_ray.cluster.settings import (
+    defer_signals,
+    hide_death_messages,
+    ignore_warnings,
+    quiet_ray,
+)
 
 
-@pytest.fixture
-def heard() -> Iterator[list[int]]:
-    came: list[int] = []
-    before = signal.signal(signal.SIGTERM, lambda number, _: came.append(number))
-    yield came
-    signal.signal(signal.SIGTERM, before)
+class TestSigterm:
+    @pytest.fixture
+    def received(self) -> Iterator[list[int]]:
+        numbers: list[int] = []
+        before = signal.signal(signal.SIGTERM, lambda number, _: numbers.append(number))
+        yield numbers
+        signal.signal(signal.SIGTERM, before)
 
-
-def test_ray_does_not_take_over_what_ends_a_run_in_order(heard: list[int]) -> None:
-    from ray._private import utils
-
-    with quiet_ray():
-        utils.set_sigterm_handler(lambda number, _: None)  # as `ray.init` begins
+    def test_ray_does_not_handle_it(self, received: list[int]) -> None:
+        pytest.importorskip("ray")
+        with quiet_ray():
+            compat.SET_SIGTERM_HANDLER.get()(lambda number, _: None)  # as `ray.init` begins
+            os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGTERM)
-    os.kill(os.getpid(), signal.SIGTERM)
 
-    assert heard == [signal.SIGTERM, signal.SIGTERM]
+        assert received == [signal.SIGTERM, signal.SIGTERM]
 
 
-class OfSomebodyElseWarning(UserWarning):
+class OfALibraryWarning(UserWarning):
     """A library adds a filter for it while it is imported, as `requests` does."""
 
 
-@pytest.fixture
-def seen() -> Iterator[list[warnings.WarningMessage]]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield caught
+class TestWarnings:
+    @pytest.fixture
+    def shown(self) -> Iterator[list[warnings.WarningMessage]]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield caught
+
+    @pytest.mark.parametrize("context", [quiet_ray, ignore_warnings])
+    def test_a_filter_added_by_another_thread_is_kept(
+        self,
+        context: Callable[[], AbstractContextManager[None]],
+        shown: list[warnings.WarningMessage],
+    ) -> None:
+        with context():
+            thread = threading.Thread(
+                target=warnings.simplefilter, args=["ignore", OfALibraryWarning]
+            )
+            thread.start()
+            thread.join()
+        warnings.warn("no SOCKS", OfALibraryWarning, stacklevel=1)
+
+        assert not shown
+
+    def test_warnings_are_ignored_for_a_while(self, shown: list[warnings.WarningMessage]) -> None:
+        before = list(warnings.filters)
+        with ignore_warnings(), ignore_warnings():
+            warnings.warn("during", UserWarning, stacklevel=1)
+        assert list(warnings.filters) == before
+        warnings.warn("afterwards", UserWarning, stacklevel=1)
+
+        assert [str(one.message) for one in shown] == ["afterwards"]
+
+    def test_only_those_of_one_module(self, shown: list[warnings.WarningMessage]) -> None:
+        with ignore_warnings(r"ray\.data"):
+            warnings.warn_explicit("theirs", UserWarning, "set.py", 1, module="ray.data.dataset")
+            warnings.warn_explicit("mine", UserWarning, "my.py", 1, module="my")
+
+        assert [str(one.message) for one in shown] == ["mine"]
+
+    def test_a_thread_that_restores_filters_does_not_restore_ours(
+        self, shown: list[warnings.WarningMessage]
+    ) -> None:
+        theirs = warnings.catch_warnings()
+        with ignore_warnings():
+            theirs.__enter__()
+        theirs.__exit__(None, None, None)
+        warnings.warn("afterwards", UserWarning, stacklevel=1)
+
+        assert [str(one.message) for one in shown] == ["afterwards"]
 
 
-def on_a_thread(what: Callable[[], None]) -> None:
-    thread = threading.Thread(target=what)
-    thread.start()
-    thread.join()
+def test_ray_does_not_print_deaths(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ray")
+    message = {"lines": ["a worker died"]}
+    with hide_death_messages():
+        compat.DEATH_MESSAGES.get()(message, ignore_prefix=True)
+    assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("meanwhile", [quiet_ray, ignore_warnings])
-def test_a_filter_that_a_thread_adds_meanwhile_stays(
-    meanwhile: Callable[[], AbstractContextManager[None]], seen: list[warnings.WarningMessage]
-) -> None:
-    with meanwhile():
-        on_a_thread(lambda: warnings.simplefilter("ignore", OfSomebodyElseWarning))
-    warnings.warn("no SOCKS", OfSomebodyElseWarning, stacklevel=1)
+class TestDeferSignals:
+    @pytest.fixture(autouse=True)
+    def _default_handler(self) -> Iterator[None]:
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+        signal.signal(signal.SIGINT, before)
 
-    assert not seen
+    def interrupt(self, times: int, steps: list[str]) -> None:
+        with defer_signals():
+            for _ in range(times):
+                os.kill(os.getpid(), signal.SIGINT)
+            steps.append("completed")
 
+    def test_the_first_one_is_handled_at_the_end(self) -> None:
+        steps: list[str] = []
+        with pytest.raises(KeyboardInterrupt):
+            self.interrupt(1, steps)
 
-def test_nothing_is_seen_meanwhile_and_all_of_it_afterwards(
-    seen: list[warnings.WarningMessage],
-) -> None:
-    before = list(warnings.filters)
-    with ignore_warnings(), ignore_warnings():
-        warnings.warn("meanwhile", UserWarning, stacklevel=1)
-    assert list(warnings.filters) == before
-    warnings.warn("afterwards", UserWarning, stacklevel=1)
+        assert steps == ["completed"]
 
-    assert [str(one.message) for one in seen] == ["afterwards"]
+    def test_the_second_one_is_handled_at_once(self) -> None:
+        steps: list[str] = []
+        with pytest.raises(KeyboardInterrupt):
+            self.interrupt(2, steps)
 
+        assert not steps
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
-def test_only_those_of_a_module_if_it_is_named(seen: list[warnings.WarningMessage]) -> None:
-    with ignore_warnings(r"ray\.data"):
-        warnings.warn_explicit("theirs", UserWarning, "set.py", 1, module="ray.data.dataset")
-        warnings.warn_explicit("mine", UserWarning, "my.py", 1, module="my")
+    def test_a_cluster_that_started_meanwhile_is_ended(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        steps: list[str] = []
 
-    assert [str(one.message) for one in seen] == ["mine"]
+        class Cluster:
+            folder = "nowhere"
 
+            def __init__(self, *_: object) -> None:
+                os.kill(os.getpid(), signal.SIGINT)
+                steps.append("started")
 
-def test_it_does_not_come_back_with_filters_that_a_thread_had_put_aside(
-    seen: list[warnings.WarningMessage],
-) -> None:
-    theirs = warnings.catch_warnings()
-    with ignore_warnings():
-        theirs.__enter__()
-    theirs.__exit__(None, None, None)
-    warnings.warn("afterwards", UserWarning, stacklevel=1)
+            def end(self) -> None:
+                steps.append("ended")
 
-    assert [str(one.message) for one in seen] == ["afterwards"]
+        monkeypatch.setattr("curator_ray.cluster.connection.RunningCluster", Cluster)
+        monkeypatch.setattr("curator_ray.cluster.connection._current_address", lambda: "here:1")
+        monkeypatch.setattr("ray.is_initialized", lambda: False)
+        with pytest.raises(KeyboardInterrupt), connected("local"):
+            steps.append("used")
 
-
-@pytest.fixture(autouse=True)
-def _default() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def press() -> None:
-    os.kill(os.getpid(), signal.SIGINT)
-
-
-def pressed(times: int, steps: list[str]) -> None:
-    with defer_signals():
-        for _ in range(times):
-            press()
-        steps.append("went on")
-
-
-def test_the_first_is_heeded_when_it_is_over() -> None:
-    steps: list[str] = []
-    with pytest.raises(KeyboardInterrupt):
-        pressed(1, steps)
-
-    assert steps == ["went on"]
-
-
-def test_another_one_is_heeded_at_once() -> None:
-    steps: list[str] = []
-    with pytest.raises(KeyboardInterrupt):
-        pressed(2, steps)
-
-    assert not steps
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_what_came_up_meanwhile_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    did: list[str] = []
-
-    class Started:
-        folder = "nowhere"
-
-        def __init__(self, *_: object) -> None:
-            press()
-            did.append("came up")
-
-        def end(self) -> None:
-            did.append("ended")
-
-    monkeypatch.setattr("curator_ray.cluster.connection.RunningCluster", Started)
-    monkeypatch.setattr("curator_ray.cluster.connection._present_address", lambda: "here:1")
-    monkeypatch.setattr("ray.is_initialized", lambda: False)
-    with pytest.raises(KeyboardInterrupt), connected("local"):
-        did.append("began")
-
-    assert did == ["came up", "ended"]
+        assert steps == ["started", "ended"]

@@ -1,4 +1,4 @@
-"""A survey asks every node once, and those that join; versions are compared."""
+"""A survey asks every node once, and compares versions."""
 
 import platform
 from typing import Any
@@ -19,15 +19,15 @@ from curator_ray.errors import ClusterError
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Which nodes were asked; they tell that their GPUs have 24 GB."""
+    """The nodes that were asked. They answer that their GPUs have 24 GB."""
     nodes: list[str] = []
 
-    def examine(cluster: Any, new: list[NodeFacts]) -> dict[str, float]:
+    def check(cluster: Any, new: list[NodeFacts]) -> dict[str, float]:
         nodes.extend(node.node_id for node in new)
         return {node.node_id: 24.0 for node in new}
 
-    monkeypatch.setattr(survey_module, "check_nodes", examine)
-    monkeypatch.setattr(survey_module, "_EXAMINED", {})
+    monkeypatch.setattr(survey_module, "check_nodes", check)
+    monkeypatch.setattr(survey_module, "_CHECKED", {})
     return nodes
 
 
@@ -47,7 +47,7 @@ class TestSurvey:
             assert asked[2:] == [joined.node_id]
             cluster.remove_node(node)
 
-    def test_takes_a_private_cluster_for_what_it_is(self, cluster: Any, asked: list[str]) -> None:
+    def test_a_private_cluster_is_not_asked(self, cluster: Any, asked: list[str]) -> None:
         assert Survey(Connection("private", "127.0.0.1:1")).facts.cpus >= 3
         assert asked == []
 
@@ -55,11 +55,11 @@ class TestSurvey:
 HERE = {"python": "3.11.7", "ray": "2.60.0", "curator-core": "0.1.0", "curator-text": "0.2.0"}
 
 
-class TestRefuseDifferences:
-    def test_the_same_is_fine(self) -> None:
+class TestCheckVersions:
+    def test_equal_versions(self) -> None:
         check_versions(HERE, {"a": dict(HERE), "b": dict(HERE)})
 
-    def test_names_each_difference_and_its_nodes(self) -> None:
+    def test_every_difference_is_named_with_its_nodes(self) -> None:
         old = {**HERE, "curator-core": "0.0.9"}
         nodes = {"a": old, "b": old, "c": old, "d": old, "e": {**HERE, "python": "3.12.1"}}
         with pytest.raises(ClusterError) as error:
@@ -71,17 +71,17 @@ class TestRefuseDifferences:
             "Install the same on every node, or start from an environment like theirs"
         )
 
-    def test_a_patch_of_python_is_no_difference(self) -> None:
+    def test_patch_versions_of_python_may_differ(self) -> None:
         check_versions(HERE, {"a": {**HERE, "python": "3.11.2"}})
 
-    def test_only_what_is_needed_everywhere_may_not_be_missing(self) -> None:
+    def test_only_needed_packages_must_be_installed(self) -> None:
         check_versions(HERE, {"a": {**HERE, "curator-text": ""}})
         with pytest.raises(ClusterError, match=r"curator-core 0\.1\.0 here, not installed on a"):
             check_versions(HERE, {"a": {**HERE, "curator-core": ""}})
 
 
-class TestExamine:
-    def test_every_node_is_asked(self, cluster: Any) -> None:
+class TestAskNodes:
+    def test_every_node_answers(self, cluster: Any) -> None:
         facts = current_cluster()
         answers = ask_nodes(facts.nodes)
         assert set(answers) == {node.node_id for node in facts.nodes}

@@ -1,4 +1,4 @@
-"""Runs through Ray's client: what comes out, what is counted and what is kept is as ever."""
+"""Runs through Ray's client have the same outputs, counts and records as others."""
 
 import gc
 import json
@@ -13,7 +13,7 @@ from curator_ray.cluster.join import is_client_server
 from curator_ray.cluster.settings import environment, quiet_ray
 from waitkit import eventually
 
-THROUGH_THE_CLIENT = """
+RUNS = """
 import json, os
 from pathlib import Path
 from curator_core import Pipeline, ProcessingStage, RunResult, Task
@@ -21,22 +21,22 @@ from curator_core.plugins.registry import plugins
 from curator_ray.cluster.connection import connected
 
 class Halves(ProcessingStage[Task, Task]):
-    def __init__(self, scar):
-        self.scar = scar
+    def __init__(self, crashed):
+        self.crashed = crashed
     def process(self, task):
         print("half of", task.data)
         if task.data == 13:
             raise ValueError("unlucky")
-        if task.data == 8 and not os.path.exists(self.scar):
-            Path(self.scar).touch()
+        if task.data == 8 and not os.path.exists(self.crashed):
+            Path(self.crashed).touch()
             os._exit(1)
         return [task.with_data(task.data / 2)] * 2 if task.data % 2 == 0 else None
 
 class Mine(Task):
     pass
 
-def told(name, folder, again=False):
-    pipeline = Pipeline(name, stages=[Halves(f"{folder}/{name}-scar")], on_error="quarantine")
+def facts_of(name, folder):
+    pipeline = Pipeline(name, stages=[Halves(f"{folder}/{name}-crashed")], on_error="quarantine")
     tasks = [Mine(number) for number in range(100)]
     result = pipeline.run(plugins().executors.load(name)(), tasks=tasks, run_dir=f"{folder}/{name}")
     counts = result.stages["halves"]
@@ -56,7 +56,7 @@ with connected() as connection:
     assert connection.is_client
     for name in os.environ["NAMES"].split():
         for _ in range(2):
-            print(json.dumps(told(name, os.environ["FOLDER"])), flush=True)
+            print(json.dumps(facts_of(name, os.environ["FOLDER"])), flush=True)
 """
 
 OPENS = """
@@ -85,16 +85,16 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def address(cluster: Any) -> str:
-    """Where the client's server of the cluster listens; `ray start` starts one by itself."""
+    """The address of a client server, as `ray start` starts one."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     head = cluster.head_node
     head._ray_params.ray_client_server_port = port
-    # It forks while its threads are at work, and gRPC's care for that kills some of the forks.
+    # It forks while its threads run, and gRPC's support for that kills some of the forks.
     with environment({"GRPC_ENABLE_FORK_SUPPORT": "0"}), quiet_ray():
         head.start_ray_client_server()
-        gc.collect()  # it leaves its log files to whoever collects them
+        gc.collect()  # it does not close its log files
     until = time.monotonic() + 30
     while not is_client_server(f"{head.node_ip_address}:{port}") and time.monotonic() < until:
         time.sleep(0.05)
@@ -106,11 +106,11 @@ def installed(*names: str) -> str:
 
 
 def check(driver: Any, address: str, names: str) -> None:
-    said, complaints = driver.communicate(timeout=100)
-    assert driver.returncode == 0, complaints
-    told = [json.loads(line) for line in said.splitlines()]
-    assert len(told) == 2 * len(names.split())
-    for first, again in zip(told[::2], told[1::2], strict=True):
+    output, errors = driver.communicate(timeout=100)
+    assert driver.returncode == 0, errors
+    facts = [json.loads(line) for line in output.splitlines()]
+    assert len(facts) == 2 * len(names.split())
+    for first, again in zip(facts[::2], facts[1::2], strict=True):
         assert {name: first[name] for name in EXPECTED} == EXPECTED
         assert first["connected"] == [address]
         assert len(first["quarantined"]) == 1
@@ -122,21 +122,23 @@ def check(driver: Any, address: str, names: str) -> None:
     "names",
     [
         installed("streaming", "actor_pool"),
-        pytest.param(installed("ray_data"), marks=pytest.mark.soak),  # it takes as long again
+        pytest.param(installed("ray_data"), marks=pytest.mark.soak),  # takes as long again
     ],
 )
-def test_runs_are_as_on_any_cluster(names: str, address: str, script: Any, tmp_path: Path) -> None:
-    """A death, a failure, classes of the script, the same command again; nothing is left behind."""
+def test_runs_are_the_same_as_on_any_cluster(
+    names: str, address: str, script: Any, tmp_path: Path
+) -> None:
+    """With a crash, a failure, classes of the script, and resuming; no actor is left behind."""
     from ray._private.state import actors
 
-    driver = script(THROUGH_THE_CLIENT, RAY_ADDRESS=address, NAMES=names, FOLDER=str(tmp_path))
+    driver = script(RUNS, RAY_ADDRESS=address, NAMES=names, FOLDER=str(tmp_path))
     check(driver, address, names)
-    # Those with a name are Ray Data's own, which it leaves on every cluster.
+    # Named actors are Ray Data's own, which it leaves on every cluster.
     ours = [one for one in actors().values() if not one["Name"]]
     assert ours
     assert eventually(lambda: all(actors(one["ActorID"])["State"] == "DEAD" for one in ours))
 
 
-def test_a_pipeline_is_not_served_through_it(address: str, script: Any) -> None:
-    said, _ = script(OPENS, RAY_ADDRESS=address).communicate(timeout=60)
-    assert said.startswith(f"no pipeline can be served through {address}; do it on a machine of")
+def test_a_pipeline_cannot_be_served(address: str, script: Any) -> None:
+    output, _ = script(OPENS, RAY_ADDRESS=address).communicate(timeout=60)
+    assert output.startswith(f"no pipeline can be served through {address}; do it on a machine of")

@@ -1,4 +1,4 @@
-"""A deputy tells what its driver does in order, and ends when nobody listens to it."""
+"""A remote driver sends what its executor does, in order, and ends when its run is lost."""
 
 import logging
 import time
@@ -14,11 +14,12 @@ from curator_ray.errors import ClusterError
 from curator_ray.remote import driver as driver_module
 from curator_ray.remote.driver import LONG_POLL_S, RemoteDriver
 from curator_ray.remote.messages import Drive, DriverJob, DriverMessage, RunMessage, dumps, loads
+from waitkit import eventually
 
 
 @pytest.fixture(autouse=True)
-def logging_as_it_was() -> Iterator[None]:
-    """A deputy has its process to itself."""
+def restored_logging() -> Iterator[None]:
+    """A remote driver changes the loggers of its process, which is its own otherwise."""
     ours, root = logging.getLogger("curator_core"), logging.getLogger()
     level, handlers = ours.level, list(root.handlers)
     yield
@@ -31,27 +32,26 @@ class Same(ProcessingStage[Task[int], Task[int]]):
         return task
 
 
-def drives(plan: Plan, run: Any) -> Iterator[AnyTask]:
-    """Hands on what it gets."""
+def pass_sources_on(plan: Plan, run: Any) -> Iterator[AnyTask]:
     for source in run.sources():
         yield from run.add_output(source)
         yield from run.apply_report(CallReport(), [source])
 
 
-def asks(plan: Plan, run: Any) -> Iterator[AnyTask]:
-    assert run.take_mixed_sources() == set()  # nothing is void yet, so nobody is asked
+def restart_a_source(plan: Plan, run: Any) -> Iterator[AnyTask]:
+    assert run.take_mixed_sources() == set()  # answered here, since nothing was restarted
     again = run.restart_source("s", "it died")
     run.events.emit("answered", task_id=again[0].task_id, mixed=sorted(run.take_mixed_sources()))
     yield from ()
 
 
-def waits(plan: Plan, run: Any) -> Iterator[AnyTask]:
+def wait_for_the_stop(plan: Plan, run: Any) -> Iterator[AnyTask]:
     while not run.stopping.is_overdue:
         time.sleep(0.01)
     yield from ()
 
 
-def gives_much(plan: Plan, run: Any) -> Iterator[AnyTask]:
+def emit_many(plan: Plan, run: Any) -> Iterator[AnyTask]:
     for number in range(1000):
         run.credit([{}])
         yield source(number)
@@ -63,98 +63,99 @@ def source(number: int) -> Task[int]:
     return task
 
 
-def sent(drive: Drive) -> RemoteDriver:
+def driver_of(drive: Drive) -> RemoteDriver:
     plan = Pipeline("p", stages=[Same()]).build(tasks=[])
     return RemoteDriver(dumps(DriverJob(drive, plan, "token", 0)), [], 30)
 
 
-def heard(deputy: RemoteDriver, word: RunMessage = RunMessage(has_all=True)) -> list[DriverMessage]:  # noqa: B008 - frozen
-    """What it says next: it has its sources, or waits for none."""
-    notes: list[DriverMessage] = []
-    while not notes:
-        _, letter = deputy.exchange(dumps(word))
-        notes, word = loads(letter), RunMessage(has_all=True)
-    return notes
+def next_messages(
+    driver: RemoteDriver,
+    message: RunMessage = RunMessage(has_all=True),  # noqa: B008 - frozen
+) -> list[DriverMessage]:
+    messages: list[DriverMessage] = []
+    while not messages:
+        _, pickled = driver.exchange(dumps(message))
+        messages, message = loads(pickled), RunMessage(has_all=True)
+    return messages
 
 
-def until_the_end(deputy: RemoteDriver) -> list[DriverMessage]:
-    notes: list[DriverMessage] = []
-    while not any(note.kind == "end" for note in notes):
-        notes += heard(deputy)
-    return notes
+def messages_until_the_end(driver: RemoteDriver) -> list[DriverMessage]:
+    messages: list[DriverMessage] = []
+    while not any(message.kind == "end" for message in messages):
+        messages += next_messages(driver)
+    return messages
 
 
-def test_sources_come_as_they_are_wanted_and_outputs_before_their_reports() -> None:
-    deputy = sent(drives)
-    wanted, _ = deputy.exchange(dumps(RunMessage()))
+def test_outputs_come_before_their_reports() -> None:
+    driver = driver_of(pass_sources_on)
+    wanted, _ = driver.exchange(dumps(RunMessage()))
     assert wanted > 0
-    few = dumps([(source(number), None) for number in (1, 2)])
-    assert deputy.heed(dumps(RunMessage(sources=few, has_all=True))) == 0
-    notes = until_the_end(deputy)
-    assert [note.kind for note in notes] == [
+    sources = dumps([(source(number), None) for number in (1, 2)])
+    assert driver.receive(dumps(RunMessage(sources=sources, has_all=True))) == 0
+    messages = messages_until_the_end(driver)
+    assert [message.kind for message in messages] == [
         "add_output",
         "apply_report",
         "add_output",
         "apply_report",
         "end",
     ]
-    assert [note.told[0][0].data for note in notes[:3:2]] == [1, 2]
-    assert notes[1].told[1] == (("1", 1),)
-    assert notes[-1].told[0] is None
+    assert [message.args[0][0].data for message in messages[:3:2]] == [1, 2]
+    assert messages[1].args[1] == (("1", 1),)
+    assert messages[-1].args[0] is None
 
 
-def test_who_is_short_of_sources_says_so_at_once() -> None:
-    deputy = sent(drives)
-    began = time.monotonic()
-    assert [deputy.exchange(dumps(RunMessage()))[0] > 0 for _ in range(10)] == [True] * 10
-    assert time.monotonic() - began < LONG_POLL_S
-    deputy.heed(dumps(RunMessage(breaks_off=True)))
+def test_a_driver_without_sources_asks_at_once() -> None:
+    driver = driver_of(pass_sources_on)
+    start = time.monotonic()
+    assert [driver.exchange(dumps(RunMessage()))[0] > 0 for _ in range(10)] == [True] * 10
+    assert time.monotonic() - start < LONG_POLL_S
+    driver.receive(dumps(RunMessage(abort=True)))
 
 
 def test_questions_are_answered() -> None:
-    deputy = sent(asks)
-    assert [note.kind for note in heard(deputy)] == ["restart_source"]
-    assert [note.kind for note in heard(deputy, RunMessage(answers=[[source(7)]]))] == [
-        "take_mixed_sources"
-    ]
-    told, *_ = heard(deputy, RunMessage(answers=[{"s"}]))
-    assert told.told == ("answered", {"task_id": "7", "mixed": ["s"]})
+    driver = driver_of(restart_a_source)
+    assert [message.kind for message in next_messages(driver)] == ["restart_source"]
+    messages = next_messages(driver, RunMessage(answers=[[source(7)]]))
+    assert [message.kind for message in messages] == ["take_mixed_sources"]
+    event, *_ = next_messages(driver, RunMessage(answers=[{"s"}]))
+    assert event.args == ("answered", {"task_id": "7", "mixed": ["s"]})
 
 
-def test_a_question_that_nobody_answers_ends_when_the_run_does() -> None:
-    deputy = sent(asks)
-    heard(deputy)
-    deputy.heed(dumps(RunMessage(breaks_off=True)))
-    [end] = until_the_end(deputy)
-    assert end.told[0] is None
+def test_an_unanswered_question_ends_with_the_run() -> None:
+    driver = driver_of(restart_a_source)
+    next_messages(driver)
+    driver.receive(dumps(RunMessage(abort=True)))
+    [end] = messages_until_the_end(driver)
+    assert end.args[0] is None
 
 
-def test_outputs_that_nobody_takes_hold_the_driver_up() -> None:
-    deputy = sent(gives_much)
-    time.sleep(0.2)
-    first = heard(deputy)
-    assert sum(len(note.told[0]) for note in first if note.kind == "emit") < 100
-    assert len(first) + len(until_the_end(deputy)) == 2001  # each after its credit, and the end
+def test_the_executor_waits_while_nobody_takes_its_outputs() -> None:
+    driver = driver_of(emit_many)
+    proxy = driver._run
+    assert eventually(lambda: proxy._buffered >= driver_module._BUFFER_BYTES)
+    first = next_messages(driver)
+    assert sum(len(m.args[0]) for m in first if m.kind == "emit") < 100
+    # Each output follows its credit, and at last comes the end.
+    assert len(first) + len(messages_until_the_end(driver)) == 2001
 
 
-def test_a_deputy_that_hears_nothing_breaks_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_receives_nothing_aborts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "_LOST_AFTER_S", 0.1)
-    deputy = sent(waits)
-    time.sleep(1.3)
-    error = until_the_end(deputy)[-1].told[0]
+    driver = driver_of(wait_for_the_stop)
+    assert eventually(lambda: driver._is_lost)
+    error = messages_until_the_end(driver)[-1].args[0]
     assert isinstance(error, ClusterError)
     assert "nothing was heard of the run for 0.1 s" in str(error)
 
 
-def test_what_the_driver_raises_travels_whether_or_not_it_can_be_pickled() -> None:
-    def fails(plan: Plan, run: Any) -> Iterator[AnyTask]:
+def test_an_error_that_cannot_be_pickled_arrives_as_text() -> None:
+    def fail(plan: Plan, run: Any) -> Iterator[AnyTask]:
         error = ValueError("no")
-        if plan.name == "p":
-            error.lock = iter(())  # type: ignore[attr-defined]
-            error.why = (one for one in ())  # type: ignore[attr-defined]
+        error.iterator = (one for one in ())  # type: ignore[attr-defined]
         raise error
         yield
 
-    [end] = until_the_end(sent(fails))
-    assert isinstance(end.told[0], RuntimeError)
-    assert str(end.told[0]) == "ValueError: no"
+    [end] = messages_until_the_end(driver_of(fail))
+    assert isinstance(end.args[0], RuntimeError)
+    assert str(end.args[0]) == "ValueError: no"

@@ -1,4 +1,4 @@
-"""What a worker cannot import travels by value, and a stage that cannot travel is named."""
+"""Modules that a worker cannot import are pickled by value."""
 
 import threading
 from typing import Any
@@ -17,8 +17,8 @@ class Holds(ProcessingStage[Task[Any], Task[Any]]):
         return task
 
 
-class TestBaggage:
-    def test_names_the_stage_and_the_attribute_that_cannot_travel(self) -> None:
+class TestPlanPacker:
+    def test_an_attribute_that_cannot_be_pickled_is_named(self) -> None:
         plan = Pipeline("p", stages=[Holds(threading.Lock()).with_(name="locked")]).build()
         packer = PlanPacker(send_modules=False)
         with pytest.raises(PipelineError) as error:
@@ -29,7 +29,7 @@ class TestBaggage:
         )
         assert "make it in setup()" in str(error.value)
 
-    def test_leaves_pickle_as_it_was(self) -> None:
+    def test_cloudpickle_is_restored(self) -> None:
         before = cloudpickle.list_registry_pickle_by_value()
         packer = PlanPacker(send_modules=True)
         packer.pack(Pipeline("p", stages=[Holds()]).build())
@@ -37,7 +37,9 @@ class TestBaggage:
         packer.close()
         assert cloudpickle.list_registry_pickle_by_value() == before
 
-    def test_far_workers_get_what_lies_beside_the_script(self, script: Any, tmp_path: Any) -> None:
+    def test_modules_beside_the_script_are_sent_to_other_machines(
+        self, script: Any, tmp_path: Any
+    ) -> None:
         (tmp_path / "beside.py").write_text(
             "from curator_core import ProcessingStage, Task\n"
             "class Beside(ProcessingStage[Task, Task]):\n"
@@ -50,11 +52,11 @@ class TestBaggage:
             from curator_core import Pipeline
             from curator_ray.transfer.modules import PlanPacker
             plan = Pipeline("p", stages=[Beside()]).build()
-            for far in (False, True):
-                packer = PlanPacker(send_modules=far)
+            for send_modules in (False, True):
+                packer = PlanPacker(send_modules=send_modules)
                 print(b"process" in packer.pack(plan))
                 packer.close()
             """
         )
-        said, complaints = driver.communicate(timeout=30)
-        assert (said.split(), complaints) == (["False", "True"], "")
+        output, errors = driver.communicate(timeout=30)
+        assert (output.split(), errors) == (["False", "True"], "")

@@ -1,4 +1,4 @@
-"""A process is itself, and not whoever has its number later."""
+"""A process is identified by its id and its start time."""
 
 import os
 import subprocess
@@ -8,23 +8,23 @@ from dataclasses import replace
 from curator_ray.worker.status_files import ProcessIdentity
 
 
-def test_this_one_runs() -> None:
+def test_this_process_runs() -> None:
     own = ProcessIdentity.own()
     assert own.pid == os.getpid()
     assert own.runs()
 
 
-def test_another_with_its_number_is_not_it() -> None:
-    if ProcessIdentity.own().born:  # the system tells
+def test_another_process_with_the_same_id_is_not_it() -> None:
+    if ProcessIdentity.own().born:  # not outside Linux
         assert not replace(ProcessIdentity.own(), born="1").runs()
 
 
-def test_one_that_has_ended_does_not_run_though_nobody_asked_how() -> None:
-    tells = (
+def test_a_zombie_does_not_run() -> None:
+    script = (
         "from curator_ray.worker.status_files import ProcessIdentity as P; "
         "o = P.own(); print(o.pid, o.born)"
     )
-    child = subprocess.Popen([sys.executable, "-c", tells], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     pid, _, born = child.stdout.read().strip().partition(" ")
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)

@@ -373,7 +373,7 @@ def test_withdrawn_blocks_are_dropped():
 
 
 def test_lost_tasks_are_not_retried_even_if_others_of_their_block_are_done():
-    d = make_driver(step(0), step(1, batch_size=1), tasks=2, slots_per_worker=1, call_s=1e-3)
+    d = make_driver(step(0), step(1, batch_size=1), tasks=2, slots_per_worker=1, min_call_s=1e-3)
     d.done(d.of(actions.Dispatch)[0], d.block(2), seconds=0.1)
     first = d.of(actions.Dispatch)[-1]
     assert first.inputs == (BlockSlice("h2", 0, 1),)

@@ -5,7 +5,6 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from curator_streaming.scheduler import actions
 from curator_streaming.scheduler.resources import GB, UNIT, Capacity, Device, Need
 from curator_streaming.scheduler.settings import Settings
 from hypothesis import HealthCheck, given, settings
@@ -180,8 +179,8 @@ def test_with_barriers_no_step_begins_before_all_others_are_done(steps, nodes, s
     how = Settings(max_queued_bytes=budget, has_barriers=True)
     simulation = Simulation(steps, cluster(nodes), sources, how)
     begun: list[int] = []
-    dispatch = simulation._handlers[actions.Dispatch]
-    simulation._handlers[actions.Dispatch] = lambda a: (begun.append(a.first), dispatch(a))
+    dispatch = simulation._dispatch
+    simulation._dispatch = lambda a, at: (begun.append(a.first), dispatch(a, at))
     simulation.run(5_000)
     check_nothing_is_left(simulation)
     delivered, condemned = survivors(steps, sources)

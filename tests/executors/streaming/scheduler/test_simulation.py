@@ -46,6 +46,27 @@ def test_shared_workers_reach_what_the_cpus_allow():
     assert measures.rate(1.0, 5.0) >= 0.96 * 8 / 0.055
 
 
+def test_calls_grow_until_one_driver_serves_all_workers():
+    simulation = Simulation([cpu_step("a", 0.05)], nodes_of(10, 50), 500 * 20 * 15)
+    measures = simulation.run(100)
+    assert measures.cpu_busy(500, 8.0, 14.0) >= 0.97
+    assert measures.tasks / measures.calls > 10
+
+
+def test_calls_of_a_few_workers_stay_short():
+    simulation = Simulation([cpu_step("a", 0.05)], nodes_of(1, 16), 16 * 20 * 5)
+    measures = simulation.run(100)
+    assert measures.cpu_busy(16, 1.0, 5.0) >= 0.99
+    assert measures.tasks / measures.calls <= 2
+
+
+def test_a_job_too_small_for_its_workers_ends_without_large_calls():
+    simulation = Simulation([cpu_step("a", 0.05)], nodes_of(10, 50), 2_000)
+    measures = simulation.run(100)
+    assert measures.deliveries[0][0] < 0.5
+    assert measures.makespan < 1.2  # the driver alone takes that for calls of two tasks
+
+
 def test_workers_move_to_a_model_that_became_slow():
     def cost(now: float) -> float:
         return 0.02 if now < 30 else 0.10

@@ -102,6 +102,24 @@ def settings() -> OptionTable:
             "Time limit of setup in a worker, in seconds.",
         ),
         Option(
+            "worker_max_lifetime_m",
+            Annotated[float, Bounds(ge=0)] | None,
+            None,
+            "Replace workers after this many minutes; 0: never.",
+        ),
+        Option(
+            "worker_max_tasks",
+            Annotated[int, Bounds(ge=0)] | None,
+            None,
+            "Replace workers after this many tasks; 0: never.",
+        ),
+        Option(
+            "worker_max_rss_gb",
+            Annotated[float, Bounds(ge=0)] | None,
+            None,
+            "Replace workers that use more memory; 0: no limit.",
+        ),
+        Option(
             "hints",
             dict[str, dict[str, Any]],
             {},

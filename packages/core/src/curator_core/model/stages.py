@@ -44,6 +44,7 @@ StageResult: TypeAlias = Out | Dropped | Rejected | Iterable[Out | Dropped | Rej
 """What `process` may return: a task, several (a list or a generator), or None to drop the task."""
 
 
+RECYCLING_SETTINGS = ("worker_max_lifetime_m", "worker_max_tasks", "worker_max_rss_gb")
 INHERITED_SETTINGS = (
     "resources",
     "batch_size",
@@ -52,6 +53,7 @@ INHERITED_SETTINGS = (
     "retries",
     "timeout_s",
     "setup_timeout_s",
+    *RECYCLING_SETTINGS,
     "hints",
     "fuse",
 )
@@ -107,6 +109,16 @@ class ProcessingStage(Generic[In, Out]):
     timeout_s: float | None = None
     setup_timeout_s: float | None = SETUP_TIMEOUT_S
     """How long a worker may take to set up the stage. A slower worker is stopped and replaced."""
+
+    worker_max_lifetime_m: float | None = None
+    """Replace its workers after this many minutes. 0: never; None: as the executor is configured.
+
+    Workers that also run other stages obey the strictest limit, and their tasks count as well.
+    """
+    worker_max_tasks: int | None = None
+    """Replace its workers after this many tasks."""
+    worker_max_rss_gb: float | None = None
+    """Replace its workers when they use more memory."""
 
     hints: Mapping[str, Mapping[str, Any]] = {}
     fuse: bool = True
@@ -206,7 +218,8 @@ class ProcessingStage(Generic[In, Out]):
         """Return a copy with other settings.
 
         It can change name, num_workers, resources, batch_size, runtime_env, on_error, retries,
-        timeout_s, setup_timeout_s, fuse, and hints for executors:
+        timeout_s, setup_timeout_s, worker_max_lifetime_m, worker_max_tasks,
+        worker_max_rss_gb, fuse, and hints for executors:
         `hints={"streaming": {...}}`.
         """
         unknown = sorted(set(changes) - _CHANGEABLE)

@@ -9,7 +9,7 @@ from typing import Any
 
 from curator_core.errors import hint, nearest
 from curator_core.io.filesystems import is_in_memory, join
-from curator_core.model.stages import AnyStage, ProcessingStage
+from curator_core.model.stages import RECYCLING_SETTINGS, AnyStage, ProcessingStage
 from curator_core.model.tasks import Empty
 from curator_core.plan.executor import Executor
 from curator_core.plan.plan import Plan, PlannedStage, outputs_of
@@ -80,6 +80,9 @@ def _wrong_settings(stages: Sequence[PlannedStage]) -> Iterator[str]:
             yield _at_stage(planned, f"batch_size is {planned.batch_size}, but must be 1 or more")
         if planned.num_workers is not None and planned.num_workers < 1:
             yield _at_stage(planned, f"num_workers is {planned.num_workers}, but must be 1 or more")
+        for name, limit in zip(RECYCLING_SETTINGS, _recycling_limits(planned), strict=True):
+            if limit is not None and limit < 0:
+                yield _at_stage(planned, f"{name} is {limit}, but must be 0 (no limit) or more")
 
 
 def _does_something(stage: AnyStage) -> bool:
@@ -149,7 +152,12 @@ def _option_naming(planned: PlannedStage, column: str) -> str | None:
 _FEATURES: tuple[tuple[str, str, Callable[[PlannedStage], Any]], ...] = (
     ("runtime_env", "a runtime_env of its own", lambda planned: planned.runtime_env),
     ("timeouts", "a timeout_s", lambda planned: planned.policy.timeout_s),
+    ("recycling", "the recycling of its workers", lambda planned: any(_recycling_limits(planned))),
 )
+
+
+def _recycling_limits(planned: PlannedStage) -> Iterator[float | None]:
+    return (getattr(planned.stage, name) for name in RECYCLING_SETTINGS)
 
 
 def unsupported_features(executor: Executor, plan: Plan) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the executors on Ray share: connecting, facts about the cluster, workers, hygiene."""
+"""What the executors on Ray share: clusters, workers, transfer of tasks, recovery."""
 
 from curator_core.plugins.exports import lazy_exports
 

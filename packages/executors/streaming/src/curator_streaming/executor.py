@@ -39,7 +39,7 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
     names.
     """
 
-    capabilities: ClassVar[frozenset[str]] = RayExecutor.capabilities | {"open"}
+    capabilities: ClassVar[frozenset[str]] = RayExecutor.capabilities | {"open", "recycling"}
     title: ClassVar[str] = "streaming"
 
     def __init__(

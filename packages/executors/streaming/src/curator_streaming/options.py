@@ -20,6 +20,8 @@ _ABOVE_ZERO = (
     "logging_interval",
     "slots_per_worker",
     "shrink_limit_s",
+    "stall_warning_s",
+    "stall_timeout",
     "max_queued_bytes",
     "object_store_gb",
 )
@@ -27,6 +29,7 @@ _ZERO_OR_MORE = (
     "worker_max_lifetime_m",
     "worker_max_tasks",
     "worker_max_rss_gb",
+    "worker_max_growth",
     "worker_restart_interval_m",
 )
 _WHOLE = ("slots_per_worker", "worker_max_tasks", "max_queued_bytes")
@@ -67,12 +70,24 @@ class StreamingOptions:
     worker_max_rss_gb: float = 0.0
     """Replace workers that use more memory; 0: no limit."""
 
+    worker_max_growth: float = 2.0
+    """Replace a worker above 1 GB whose memory has grown to this multiple of what its stages
+    normally need, at most one per stage in 10 minutes; 0: never."""
+
     worker_restart_interval_m: float = 0.0
     """Minutes that must pass between two replacements."""
 
     shrink_limit_s: float = 600.0
     """Seconds that a stage waits for hardware that has left the cluster, before the run fails (and
     can be resumed)."""
+
+    stall_warning_s: float = 1800.0
+    """Warn after this many seconds without progress, with the stacks of the workers. If they used
+    no CPU, GPU or I/O either, the run fails (and can be resumed)."""
+
+    stall_timeout: float | None = None
+    """Seconds without progress after which the run fails (and can be resumed), whatever its workers
+    are doing."""
 
     address: str | None = None
     """Address of the cluster to join, unless Ray is connected to one already."""
@@ -134,6 +149,7 @@ class StreamingOptions:
             worker_max_lifetime_s=self.worker_max_lifetime_m * 60,
             worker_max_tasks=self.worker_max_tasks,
             worker_max_rss=int(self.worker_max_rss_gb * (1 << 30)),
+            worker_max_growth=self.worker_max_growth,
             worker_restart_interval_s=self.worker_restart_interval_m * 60,
             shrink_limit_s=self.shrink_limit_s,
             remind_s=self.logging_interval,

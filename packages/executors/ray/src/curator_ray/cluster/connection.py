@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from curator_ray.cluster.auth import forget_tokens
 from curator_ray.cluster.join import (
+    AUTO,
     CLIENT_SCHEME,
     client_address,
     is_client_connected,
@@ -19,6 +20,7 @@ from curator_ray.cluster.join import (
 )
 from curator_ray.cluster.private import PrivateCluster, RunningCluster
 from curator_ray.cluster.settings import defer_signals, hide_death_messages
+from curator_ray.compat import warn_if_untested
 from curator_ray.errors import ClusterError
 
 LOCAL = "local"
@@ -26,22 +28,22 @@ LOCAL = "local"
 
 @dataclass(frozen=True)
 class Connection:
-    """How this process came to its cluster."""
+    """The cluster of this process, and how it was found."""
 
     kind: Literal["found", "joined", "private"]
     address: str
     folder: str | None = None
-    """Where a private cluster keeps its files; it is removed with the cluster."""
+    """The folder of a private cluster, which is removed with it."""
 
     has_dashboard: bool = False
-    """Whether somebody may look at a private cluster in a browser."""
+    """Whether a private cluster has Ray's dashboard."""
 
     is_client: bool = False
-    """Whether only Ray's client leads there: what drives a run has to be sent to the cluster."""
+    """Whether it goes through Ray's client (ray://), so runs have to be driven on the cluster."""
 
     @property
     def why(self) -> str:
-        """For the first line of a log."""
+        """Why this cluster, as the first line of a log says it."""
         if self.kind == "found":
             return "Ray was initialised already"
         if self.kind == "joined":
@@ -50,13 +52,13 @@ class Connection:
 
 
 class _Lease:
-    """The one connection that a process can have, and how many are using it."""
+    """The one connection that a process can have, shared by its users."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.users = 0
         self.connection: Connection | None = None
-        self.started: RunningCluster | None = None
+        self.running: RunningCluster | None = None
         self._quiet = ExitStack()
 
     def open(
@@ -65,34 +67,35 @@ class _Lease:
         private: PrivateCluster,
         runtime_env: Mapping[str, Any] | None,
     ) -> Connection:
+        warn_if_untested()
         wanted = address or os.environ.get("RAY_ADDRESS") or LOCAL
         if self.connection is not None and not is_initialized():
-            self.end()  # somebody called ray.shutdown() behind our back
+            self.end()  # ray.shutdown() was called elsewhere
         is_new = self.connection is None
         if is_new and is_initialized():
             self.connection = Connection(
-                "found", _present_address(), is_client=is_client_connected()
+                "found", _current_address(), is_client=is_client_connected()
             )
         elif self.connection is None and wanted == LOCAL:
-            self.started = RunningCluster(private, runtime_env)
-            address = _present_address()
+            self.running = RunningCluster(private, runtime_env)
+            address = _current_address()
             self.connection = Connection(
-                "private", address, self.started.folder, has_dashboard=private.dashboard
+                "private", address, self.running.folder, has_dashboard=private.dashboard
             )
         elif self.connection is None:
             join(wanted, runtime_env)
             self.connection = Connection("joined", wanted, is_client=is_client_connected())
-        if is_new and self.connection.kind != "found":  # else it is the caller's to say
+        if is_new and self.connection.kind != "found":  # a caller's Ray prints what it likes
             self._quiet.enter_context(hide_death_messages())
         _refuse_another(address, self.connection)
         return self.connection
 
     def end(self) -> None:
-        connection, started = self.connection, self.started
-        self.connection = self.started = None
+        connection, running = self.connection, self.running
+        self.connection = self.running = None
         with self._quiet:
-            if started is not None:
-                started.end()
+            if running is not None:
+                running.end()
                 forget_tokens()
             elif connection is not None and connection.kind == "joined":
                 leave()
@@ -108,11 +111,11 @@ def connected(
     private: PrivateCluster | None = None,
     runtime_env: Mapping[str, Any] | None = None,
 ) -> Iterator[Connection]:
-    """Be connected to a cluster for as long as it lasts.
+    """Connect to a cluster for the duration of the context.
 
-    A Ray that the caller initialised is used first, then `address`, then RAY_ADDRESS; else a
-    private cluster is started. Inside of another `connected` the same cluster is used, and the
-    outermost one ends what it started: put it around several runs to start Ray only once.
+    Use a Ray that the caller initialised, else `address`, else RAY_ADDRESS, else start a private
+    cluster. A nested context uses the same cluster, and the outermost one ends what it started: put
+    one around several runs to start Ray only once.
     """
     with _LEASE.lock:
         try:
@@ -138,18 +141,24 @@ def is_initialized() -> bool:
     return "ray" in sys.modules and bool(import_module("ray").is_initialized())
 
 
+def private_folder() -> str | None:
+    """Return the folder of the private cluster that this process started; None without one."""
+    connection = _LEASE.connection
+    return connection.folder if connection is not None else None
+
+
 def refuse_client(address: str | None, what: str) -> None:
-    """Raise a ClusterError where `connected(address)` would have only Ray's client."""
+    """Raise a ClusterError if `connected(address)` would connect through Ray's client."""
     wanted = address or os.environ.get("RAY_ADDRESS") or LOCAL
-    leads_to = _present_address() if is_initialized() else wanted
-    if leads_to.startswith(CLIENT_SCHEME):
+    target = _current_address() if is_initialized() else wanted
+    if target.startswith(CLIENT_SCHEME):
         raise ClusterError(
-            f"{what} through {leads_to}; do it on a machine of the cluster, with host:port of Ray "
+            f"{what} through {target}; do it on a machine of the cluster, with host:port of Ray "
             "itself (often port 6379), or use run() here"
         )
 
 
-def _present_address() -> str:
+def _current_address() -> str:
     import ray
 
     if is_client_connected():
@@ -158,8 +167,8 @@ def _present_address() -> str:
 
 
 def _refuse_another(address: str | None, connection: Connection) -> None:
-    """An address that was given on purpose must not be passed over in silence."""
-    if address in (None, "auto", connection.address):
+    """Raise if the caller asks for another cluster than the one that is connected."""
+    if address in (None, AUTO, connection.address):
         return
     if address == LOCAL and connection.kind == "private":
         return

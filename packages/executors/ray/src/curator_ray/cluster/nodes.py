@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 GPU_MEMORY_LABEL = "curator.gpu-memory-gb"
-"""A node's label that says how much memory each of its GPUs has, where nvidia-smi cannot."""
+"""A node's label with the memory of each of its GPUs, for nodes without nvidia-smi."""
 
 _KNOWN = ("CPU", "GPU", "memory", "object_store_memory")
 _INTERNAL = ("node:", "accelerator_type:", "bundle_group", "CPU_group", "GPU_group")
@@ -13,7 +13,7 @@ _INTERNAL = ("node:", "accelerator_type:", "bundle_group", "CPU_group", "GPU_gro
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """One node as Ray counts it, busy or not."""
+    """What one node has in total, whether it is busy or not."""
 
     node_id: str
     address: str = ""
@@ -24,11 +24,11 @@ class NodeFacts:
     custom: Mapping[str, float] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     gpu_memory_gb: float | None = None
-    """The memory of one of its GPUs (the smallest), where it is known."""
+    """The memory of its smallest GPU, if known."""
 
     @property
     def name(self) -> str:
-        """For messages: an address alone may stand for several nodes on one machine."""
+        """Its name in messages. Several nodes on one machine have the same address."""
         return f"{self.address} ({self.node_id[:8]})"
 
 
@@ -55,7 +55,7 @@ class ClusterFacts:
         return next((node for node in self.nodes if node.node_id == node_id), None)
 
     def describe(self) -> str:
-        """One line: alike nodes are counted together."""
+        """Describe the cluster in one line, with equal nodes counted together."""
         kinds: dict[str, int] = {}
         for node in self.nodes:
             kind = describe_node(node)
@@ -77,7 +77,7 @@ def describe_node(node: NodeFacts) -> str:
 
 @dataclass(frozen=True)
 class NodeChanges:
-    """How a cluster differs from what it was."""
+    """The nodes that joined and left a cluster."""
 
     joined: tuple[NodeFacts, ...] = ()
     left: tuple[NodeFacts, ...] = ()
@@ -87,11 +87,11 @@ class NodeChanges:
 
 
 class ClusterMonitor:
-    """Looks at the cluster now and then, and says what is new. It costs about a millisecond."""
+    """Compares the cluster with its previous state. A call takes about a millisecond."""
 
     def __init__(self, gpu_memory_gb: Mapping[str, float] | None = None) -> None:
         self._gpu_memory_gb = dict(gpu_memory_gb or {})
-        self.facts = self._look()
+        self.facts = self._read()
 
     def set_gpu_memory(self, gpu_memory_gb: Mapping[str, float]) -> None:
         """Record the GPU memory that nodes reported.
@@ -105,19 +105,19 @@ class ClusterMonitor:
 
     def _with_gpu_memory(self, node: NodeFacts) -> NodeFacts:
         reported = self._gpu_memory_gb.get(node.node_id)
-        return replace(node, gpu_memory_gb=_labelled(node.labels) or reported)
+        return replace(node, gpu_memory_gb=_gpu_memory_label(node.labels) or reported)
 
     def changes(self) -> NodeChanges:
-        """Which nodes joined and left since the last time; `facts` are then up to date."""
+        """Return what changed since the previous call, and bring `facts` up to date."""
         before = {node.node_id: node for node in self.facts.nodes}
-        self.facts = self._look()
+        self.facts = self._read()
         now = {node.node_id for node in self.facts.nodes}
         return NodeChanges(
             joined=tuple(node for node in self.facts.nodes if node.node_id not in before),
             left=tuple(node for key, node in before.items() if key not in now),
         )
 
-    def _look(self) -> ClusterFacts:
+    def _read(self) -> ClusterFacts:
         import ray
 
         nodes = ray.nodes()  # type: ignore[no-untyped-call]
@@ -125,20 +125,20 @@ class ClusterMonitor:
 
 
 def current_cluster() -> ClusterFacts:
-    """The cluster that this process is connected to, as it is now."""
+    """Return the cluster that this process is connected to, as it is now."""
     return ClusterMonitor().facts
 
 
 def cluster_facts(
     nodes: Iterable[Mapping[str, Any]], gpu_memory_gb: Mapping[str, float] | None = None
 ) -> ClusterFacts:
-    """Facts from what `ray.nodes()` gives."""
-    told = gpu_memory_gb or {}
+    """Make facts from what `ray.nodes()` returns."""
+    known = gpu_memory_gb or {}
     alive = [node for node in nodes if node["Alive"]]
-    return ClusterFacts(tuple(_node(node, told.get(node["NodeID"])) for node in alive))
+    return ClusterFacts(tuple(_node_facts(node, known.get(node["NodeID"])) for node in alive))
 
 
-def _node(node: Mapping[str, Any], told_gb: float | None) -> NodeFacts:
+def _node_facts(node: Mapping[str, Any], gpu_memory_gb: float | None) -> NodeFacts:
     has = node.get("Resources", {})
     labels = node.get("Labels", {})
     custom = {k: v for k, v in has.items() if k not in _KNOWN and not k.startswith(_INTERNAL)}
@@ -151,11 +151,11 @@ def _node(node: Mapping[str, Any], told_gb: float | None) -> NodeFacts:
         object_store_gb=has.get("object_store_memory", 0.0) / 1e9,
         custom=custom,
         labels=labels,
-        gpu_memory_gb=_labelled(labels) or told_gb,
+        gpu_memory_gb=_gpu_memory_label(labels) or gpu_memory_gb,
     )
 
 
-def _labelled(labels: Mapping[str, str]) -> float | None:
+def _gpu_memory_label(labels: Mapping[str, str]) -> float | None:
     try:
         return float(labels[GPU_MEMORY_LABEL])
     except (KeyError, ValueError):

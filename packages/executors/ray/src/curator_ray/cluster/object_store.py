@@ -1,20 +1,23 @@
-"""How full the object store of a cluster is, and how much was spilled."""
+"""How full the object store of a cluster is, and how much of it was spilled to disk."""
 
-import json
+import os
 import time
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-_EVERY_S = 5.0
-_PATIENCE_S = 1.0
-_FOLDERS = "ray_spilled_objects*"
+from curator_ray.cluster.connection import private_folder
+from curator_ray.compat import CLUSTER_STATE, MEMORY_INFO, SPILL_SETTINGS
+
+_INTERVAL_S = 5.0
+_FIRST_AFTER_S = 1.0
+_TIMEOUT_S = 1.0
+_SPILL_FOLDERS = "ray/session_*/ray_spilled_objects*"
 
 
 @dataclass(frozen=True)
 class StoreUse:
-    """Bytes in the object stores of all nodes, what fits there, and what was spilled so far."""
+    """Bytes in the object stores of all nodes, their capacity, and bytes spilled so far."""
 
     used: int = 0
     limit: int = 0
@@ -22,57 +25,52 @@ class StoreUse:
 
 
 class StoreMonitor:
-    """Asks the cluster now and then, and no more once it has not answered."""
+    """Asks the cluster at intervals, until it fails to answer once."""
 
     def __init__(self) -> None:
-        self._known = StoreUse()
-        self._next = time.monotonic() + 1.0  # the start of a run has better things to do
+        self._latest = StoreUse()
+        self._next = time.monotonic() + _FIRST_AFTER_S  # not while a run starts
 
     def read(self) -> StoreUse:
-        """What was known last; asks anew where that is a while ago."""
+        """Return the latest figures; ask the cluster if they are old."""
         if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _EVERY_S
+            self._next = time.monotonic() + _INTERVAL_S
             try:
-                self._known = store_use()
-            except Exception:  # noqa: BLE001 - a courtesy, whatever Ray makes of the question
+                self._latest = store_use()
+            except Exception:  # noqa: BLE001 - a figure must not harm a run
                 self._next = float("inf")
-        return self._known
+        return self._latest
 
 
 def store_use() -> StoreUse:
     import ray
 
-    if not ray.is_initialized():  # to ask would start a cluster
+    if not ray.is_initialized():  # the questions below would start a cluster
         return StoreUse()
-    asked: Any = ray
-    limit = asked.cluster_resources().get("object_store_memory", 0.0)
-    free = asked.available_resources().get("object_store_memory", limit)
-    return StoreUse(int(limit - free), int(limit), _spilled())
+    api: Any = ray
+    limit = api.cluster_resources().get("object_store_memory", 0.0)
+    free = api.available_resources().get("object_store_memory", limit)
+    return StoreUse(int(limit - free), int(limit), _spilled_bytes(api))
 
 
-def _spilled() -> int:
-    """0 where this version of Ray, or a missing grpcio, does not tell."""
-    if not _may_have_spilled():
+def _spilled_bytes(api: Any) -> int:
+    """Return 0 if this version of Ray does not say, or grpcio is missing."""
+    state_of, memory_info = CLUSTER_STATE.get(), MEMORY_INFO.get()
+    if state_of is None or memory_info is None or not _may_have_spilled():
         return 0
     try:
-        internal: Any = import_module("ray._private.internal_api")
-        context: Any = import_module("ray").get_runtime_context()
-        state = internal.get_state_from_address(context.gcs_address)  # else: any on this machine
-        reply = internal.get_memory_info_reply(state, timeout_seconds=_PATIENCE_S)
-        return int(reply.store_stats.spilled_bytes_total)
-    except Exception:  # noqa: BLE001 - none of it is promised by Ray
+        state = state_of(api.get_runtime_context().gcs_address)
+        return int(memory_info(state, timeout_seconds=_TIMEOUT_S).store_stats.spilled_bytes_total)
+    except Exception:  # noqa: BLE001 - private, so anything may happen
         return 0
 
 
 def _may_have_spilled() -> bool:
-    """Who spills makes a folder first. Where this process started the cluster it can look for it:
-    to ask takes grpcio, which is ten megabytes and a tenth of a second of a core."""
-    node: Any = getattr(import_module("ray._private.worker"), "_global_node", None)
-    try:
-        if not node.is_head():
-            return True
-        places = json.loads(node._object_spilling_config)["params"]["directory_path"]  # noqa: SLF001
-        places = [places] if isinstance(places, str) else places
-        return any(next(Path(place).glob(_FOLDERS), None) for place in places)
-    except (AttributeError, KeyError, TypeError, ValueError):  # another cluster, or storage
+    """Look for a folder of spilled objects, if this process started the cluster.
+
+    To ask takes grpcio: ten megabytes, and a tenth of a second of a core.
+    """
+    folder = private_folder()
+    if folder is None or any(name.startswith(SPILL_SETTINGS) for name in os.environ):
         return True
+    return any(Path(folder).glob(_SPILL_FOLDERS))

@@ -1,12 +1,14 @@
-"""Start and end a private cluster on this machine."""
+"""Private clusters: for one process and its runs, on this machine, closed to others."""
 
+import logging
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from curator_core.errors import reason_of
@@ -15,22 +17,27 @@ from curator_core.local.watchdog import WatchdogProcess
 from curator_ray.cluster.auth import private_token
 from curator_ray.cluster.minimal import fast_shutdown, minimal_nodes
 from curator_ray.cluster.settings import block_sigterm, environment, loopback_only, quiet_ray
+from curator_ray.compat import PRIVATE_FOLDER_OPTION, SETTINGS, SETTINGS_WITHOUT_DASHBOARD
 from curator_ray.errors import ClusterError
 from curator_ray.temp_folders import FolderLock, remove_abandoned_folders
 
-CLUSTER_FOLDER_PREFIX = "curator-ray-"
-"""How the folder of a private cluster is called."""
+LOG = logging.getLogger("curator_core")
 
-_SPARED_S = 600.0
-"""A cluster whose driver died is ended by its guard, which removes the folder, long before."""
+CLUSTER_FOLDER_PREFIX = "curator-ray-"
+
+_SPARE_S = 600.0
+"""A cluster whose driver died is ended by its guard, which removes the folder much sooner."""
 
 _LONGEST_FOLDER = 40
-"""Ray puts sockets below it, and the path of a socket may have 107 characters."""
+"""Ray creates sockets in the folder, and a socket's path may have 107 characters."""
+
+_ADDRESS = b"--gcs-address="
+_LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True)
 class PrivateCluster:
-    """What a private cluster is to look like; by default it is as large as this machine."""
+    """Size and features of a private cluster; by default it gets all of this machine."""
 
     cpus: int | None = None
     gpus: int | None = None
@@ -46,7 +53,7 @@ class PrivateCluster:
             "resources": dict(self.custom) or None,
             "labels": dict(self.labels) or None,
             "include_dashboard": self.dashboard,
-            "dashboard_host": "127.0.0.1",
+            "dashboard_host": _LOOPBACK,
         }
         if self.object_store_gb is not None:
             options["object_store_memory"] = int(self.object_store_gb * 1e9)
@@ -54,51 +61,23 @@ class PrivateCluster:
 
 
 class RunningCluster:
-    """A running private cluster. The driver, this process, is connected to it."""
+    """A private cluster that runs, and that this process is connected to."""
 
-    def __init__(
-        self,
-        wanted: PrivateCluster,
-        runtime_env: Mapping[str, Any] | None,
-    ) -> None:
-        parent = _short_folder()
-        remove_abandoned_folders(parent, CLUSTER_FOLDER_PREFIX, _SPARED_S)
+    def __init__(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
+        parent = _short_temp_folder()
+        remove_abandoned_folders(parent, CLUSTER_FOLDER_PREFIX, _SPARE_S)
         self.folder = tempfile.mkdtemp(prefix=CLUSTER_FOLDER_PREFIX, dir=parent)
-        self._claim = FolderLock(self.folder, exists=True)
+        self._lock = FolderLock(self.folder, exists=True)
         self._guard = ClusterGuard(self.folder)
-        is_trimmed = not wanted.dashboard
-        tuned = {**_TUNED, **_UNRECORDED} if is_trimmed else _TUNED
-        self._variables = {**self._guard.environment, **_only_here(), **_tuned(tuned)}
         try:
-            self._keeper = ParentThread(lambda: self._start(wanted, runtime_env))
+            self._thread = ParentThread(lambda: self._start(wanted, runtime_env))
         except BaseException as error:
             self._guard.finish()
-            self._claim.release()
+            self._lock.release()
             if isinstance(error, Exception):
                 what = f"no private Ray cluster could be started: {reason_of(error)}"
                 raise ClusterError(f"{what}; {_way_out(error)}") from error
             raise
-
-    def _start(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
-        import ray
-
-        with (
-            environment(self._variables),
-            private_token(),
-            loopback_only(),
-            quiet_ray(),
-            block_sigterm(),
-            nullcontext() if wanted.dashboard else minimal_nodes(),
-        ):
-            ray.init(
-                address="local",
-                runtime_env=dict(runtime_env) if runtime_env else None,
-                log_to_driver=False,
-                configure_logging=False,
-                # Ray opens its folder to everybody; the one around it stays closed.
-                _temp_dir=os.path.join(self.folder, "ray"),
-                **wanted.ray_options(),
-            )
 
     def end(self) -> None:
         import ray
@@ -108,8 +87,51 @@ class RunningCluster:
                 ray.shutdown()
         finally:
             self._guard.finish()
-            self._claim.release()
-            self._keeper.dismiss()
+            self._lock.release()
+            self._thread.end()
+
+    def _start(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
+        variables = {**self._guard.environment, **_settings(wanted)}
+        with (
+            environment(variables),
+            loopback_only(),  # before Ray is imported
+            private_token(),
+            block_sigterm(),
+            quiet_ray(),
+            nullcontext() if wanted.dashboard else minimal_nodes(),
+        ):
+            import ray
+
+            options = {
+                # Ray opens its folder to all users; the one around it stays closed.
+                PRIVATE_FOLDER_OPTION: os.path.join(self.folder, "ray"),
+                **wanted.ray_options(),
+            }
+            ray.init(
+                address="local",
+                runtime_env=dict(runtime_env) if runtime_env else None,
+                log_to_driver=False,
+                configure_logging=False,
+                **options,
+            )
+            _warn_if_reachable(ray.nodes())  # type: ignore[no-untyped-call]
+
+
+def _settings(wanted: PrivateCluster) -> dict[str, str]:
+    """Return settings for Ray's processes. What the user has set is kept."""
+    settings = {**SETTINGS, **({} if wanted.dashboard else SETTINGS_WITHOUT_DASHBOARD)}
+    chosen = {name: os.environ.get(name, value) for name, value in settings.items()}
+    # The driver's RAY_ADDRESS must not lead its workers to another cluster.
+    return {**chosen, **({"RAY_ADDRESS": ""} if "RAY_ADDRESS" in os.environ else {})}
+
+
+def _warn_if_reachable(nodes: list[dict[str, Any]]) -> None:
+    address = next((node["NodeManagerAddress"] for node in nodes), _LOOPBACK)
+    if address != _LOOPBACK:
+        LOG.warning(
+            "the private Ray cluster listens at %s and not only at %s, because Ray was imported "
+            "before; it asks for a token", address, _LOOPBACK,
+        )  # fmt: skip
 
 
 def _way_out(error: Exception) -> str:
@@ -120,41 +142,32 @@ def _way_out(error: Exception) -> str:
     return "if a cluster runs already, set RAY_ADDRESS to its address"
 
 
-def _only_here() -> dict[str, str]:
-    """A worker of ours must not be led to another cluster by what was meant for its driver."""
-    return {"RAY_ADDRESS": ""} if "RAY_ADDRESS" in os.environ else {}
-
-
-_TUNED = {
-    # Ray keeps a hundred objects that nobody needs, for up to a second: each may have megabytes.
-    "RAY_free_objects_batch_size": "1",
-    # Workers wait for their first call anyway: by then they have imported what hosts stages.
-    "RAY_preload_python_modules": "curator_ray.worker.actor",
-    # A part that is not there yet is looked for again after a second, though it comes at once.
-    "RAY_raylet_client_connect_timeout_milliseconds": "10",
-    "RAY_raylet_client_num_connect_attempts": "1000",
-}
-
-_UNRECORDED = {
-    # Ten kilobytes for each call, in the process that holds the cluster together.
-    "RAY_task_events_report_interval_ms": "0",
-}
-"""Where there is no dashboard, nobody looks at the history of calls that Ray keeps for it."""
-
-
-def _tuned(wanted: Mapping[str, str]) -> dict[str, str]:
-    """Settings of Ray that suit us better than its own; what the user has set stays."""
-    return {name: os.environ.get(name, value) for name, value in wanted.items()}
-
-
-def _short_folder() -> str:
+def _short_temp_folder() -> str:
     folder = tempfile.gettempdir()
     return folder if len(folder) <= _LONGEST_FOLDER or not os.path.isdir("/tmp") else "/tmp"
 
 
-_DUTY = """
+def private_cluster_addresses() -> set[str]:
+    """Return the addresses of all private clusters on this machine (on Linux)."""
+    found: set[str] = set()
+    for command in _commands():
+        if f"/{CLUSTER_FOLDER_PREFIX}".encode() in command:
+            options = [part for part in command.split(b"\0") if part.startswith(_ADDRESS)]
+            found.update(option.removeprefix(_ADDRESS).decode() for option in options)
+    return found
+
+
+def _commands() -> Iterator[bytes]:
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            yield file.read_bytes()
+        except OSError:  # the process has ended, or is another user's
+            continue
+
+
+_GUARD_SCRIPT = """
 import shutil
-was_told = sys.stdin.read()
+has_ended_well = sys.stdin.read()
 for attempt in range(50):
     found = ours()
     if not found:
@@ -163,29 +176,31 @@ for attempt in range(50):
         end(os.kill, process)
     time.sleep(0.02)
 shutil.rmtree(arguments[0], ignore_errors=True)
-if not was_told:
+if not has_ended_well:
     try:
         print(arguments[1], file=sys.stderr, flush=True)
     except OSError:
         pass
 """
+"""Looks several times, because a raylet may have started another worker in the meantime."""
 
-_LAST_WORDS = (
+_DRIVER_DIED = (
     "curator: the process that ran on a private Ray cluster ended without a word: it was killed, "
     "or Ray ended it because a part of the cluster had died. What its run has finished is kept; "
     "run the same command again to resume"
 )
-"""Ray's library ends its process, without an exception, where the raylet is gone."""
+"""Ray's library ends its process, without an exception, when the raylet has died."""
 
 
 class ClusterGuard(WatchdogProcess):
-    """Sees to it that nothing of a cluster, and nothing in its folder, outlives this process.
+    """Ends all processes of a private cluster, and removes its folder, when this process ends.
 
-    Where that ends without having dismissed it, it says so in its place.
+    If this process ends without calling `finish`, the guard says so in its place. It finds the
+    processes by a mark in their environment. Outside Linux, Ray's own reaper has to do.
     """
 
     def __init__(self, folder: str) -> None:
-        super().__init__(_DUTY, folder, _LAST_WORDS)
+        super().__init__(_GUARD_SCRIPT, folder, _DRIVER_DIED)
 
     def finish(self) -> None:
         self.send_line("well")
@@ -193,25 +208,29 @@ class ClusterGuard(WatchdogProcess):
 
 
 class ParentThread:
-    """Calls `start` on a thread that stays until it is dismissed."""
+    """Calls `start` on a thread that lives until `end`.
+
+    On Linux, Ray's processes end with the thread that started them. A run may be on a thread that
+    ends while other runs still use the cluster.
+    """
 
     def __init__(self, start: Callable[[], None]) -> None:
         self._start = start
         self._is_over = threading.Event()
         self._started: Future[None] = Future()
-        if threading.current_thread() is threading.main_thread():  # which stays anyway
+        if threading.current_thread() is threading.main_thread():  # lives long enough
             start()
             return
-        threading.Thread(target=self._keep, name="curator-keeper", daemon=True).start()
+        threading.Thread(target=self._run, name="curator-ray-parent", daemon=True).start()
         self._started.result()
 
-    def dismiss(self) -> None:
+    def end(self) -> None:
         self._is_over.set()
 
-    def _keep(self) -> None:
+    def _run(self) -> None:
         try:
             self._start()
-        except BaseException as error:  # noqa: BLE001 - it goes to the thread that waits for it
+        except BaseException as error:  # noqa: BLE001 - is raised on the thread that waits
             self._started.set_exception(error)
             return
         self._started.set_result(None)

@@ -8,19 +8,19 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from itertools import count
 from types import FrameType
 from typing import Any, cast
 
-from curator_ray.compat import patched
+from curator_ray.compat import DEATH_MESSAGES, LISTENS_ON_NETWORK, SET_SIGTERM_HANDLER
 
 _SET_BY_RAY = ("RAY_", "PYTHONBREAKPOINT")
+_NUMBERS = count()
 
 
 @contextmanager
 def environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Some variables for as long as it lasts; what Ray set meanwhile for itself is undone too."""
+    """Set variables for a while; afterwards undo those that Ray set for itself, too."""
     before = dict(os.environ)
     os.environ.update(values)
     try:
@@ -35,26 +35,24 @@ def environment(values: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def loopback_only() -> Iterator[None]:
-    """Let Ray take 127.0.0.1 for the address of this node, and listen nowhere else.
-
-    Ray does so by itself on a Mac. It reads the variable when it is imported, which may have
-    happened long ago, so what it then made of it is changed as well.
-    """
-    from ray._private import ray_constants
-
+    """Have Ray use 127.0.0.1 as the address of this node, as it does by default on a Mac."""
     with (
         environment({"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}),
-        patched(ray_constants, "ENABLE_RAY_CLUSTER", lambda _: False),
+        LISTENS_ON_NETWORK.patched(lambda _: False),
     ):
         yield
 
 
+_HANDLED_BY_US = {"RAY_IGNORE_UNHANDLED_ERRORS": "1"}
+"""Each call has two references. If it fails, only its result is read."""
+
+
 @contextmanager
 def block_sigterm() -> Iterator[None]:
-    """Let processes that are started meanwhile never get SIGTERM.
+    """Start processes that never receive SIGTERM.
 
-    `timeout`, `scancel` and the like send it to the whole process group. The driver stops its run
-    in order and then kills them; without them it could not.
+    `timeout` and `scancel` send it to the whole process group, and a driver needs its cluster to
+    stop a run in order.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     try:
@@ -63,14 +61,9 @@ def block_sigterm() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_HANDLED_BY_US = {"RAY_IGNORE_UNHANDLED_ERRORS": "1"}
-"""Each call has two references; where it fails, only its answer is looked at."""
-
-
 @contextmanager
 def quiet_ray() -> Iterator[None]:
-    """Keep Ray from taking over SIGTERM, and from talking about what is well."""
-    inside = import_module("ray._private.utils")
+    """Keep Ray from logging what works, from warnings, and from handling SIGTERM."""
     logger = logging.getLogger("ray")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -80,80 +73,80 @@ def quiet_ray() -> Iterator[None]:
         with (
             ignore_warnings(),
             environment(_HANDLED_BY_US),
-            patched(inside, "set_sigterm_handler", lambda _: _left_to_us),
+            SET_SIGTERM_HANDLER.patched(lambda _: _ignore_handler),
         ):
             yield
     finally:
         logger.setLevel(level)
-        if in_main:  # what is not Python in Ray takes it over as well
+        if in_main:  # Ray's C++ code handles it, too
             signal.signal(signal.SIGTERM, handler if handler is not None else signal.SIG_DFL)
 
 
-def _left_to_us(handler: Callable[..., None]) -> None:
-    """Ray's handler would end the process at once, and in silence."""
+def _ignore_handler(handler: Callable[..., None]) -> None:
+    """Take the place of the function by which Ray handles SIGTERM."""
 
 
 @contextmanager
 def hide_death_messages() -> Iterator[None]:
-    """Keep Ray from writing a paragraph to stdout for each worker that died.
+    """Keep Ray from printing a paragraph to stdout for each worker that died.
 
-    It does so whatever was said about logs. Who runs stages says what matters of it, elsewhere than
-    where results go.
+    Ray does so even if it is told not to log. Runs report deaths themselves, and stdout belongs to
+    results.
     """
-    from ray._private import worker
-
-    with patched(worker, "print_to_stdstream", lambda _: _into_the_log):
+    with DEATH_MESSAGES.patched(lambda _: _log_message):
         yield
 
 
-def _into_the_log(told: Mapping[str, Any], **_: Any) -> None:
-    logging.getLogger("curator_ray").debug("Ray says: %s", " ".join(map(str, told["lines"])))
-
-
-_NUMBERS = count()
+def _log_message(data: Mapping[str, Any], **_: Any) -> None:
+    logging.getLogger("curator_ray").debug("Ray says: %s", " ".join(map(str, data["lines"])))
 
 
 @contextmanager
 def ignore_warnings(module: str = "") -> Iterator[None]:
-    """Those of all modules, or of those whose names begin like this (a regular expression)."""
-    alone = re.compile(f"(?#{next(_NUMBERS)})")  # any text; but like no other filter
-    ours = ("ignore", alone, Warning, re.compile(module) if module else None, 0)
+    """Ignore warnings: of all modules, or of those that match this regular expression.
+
+    `warnings.catch_warnings` would restore a copy of all filters. Filters that other threads add
+    meanwhile, as libraries do while they are imported, would be lost.
+    """
+    unique = re.compile(f"(?#{next(_NUMBERS)})")  # matches any text, but equals no other filter
+    ours = ("ignore", unique, Warning, re.compile(module) if module else None, 0)
     filters = cast(list[Any], warnings.filters)
     filters.insert(0, ours)
     try:
         yield
     finally:
-        # A thread may have put a copy in place, and bring these back later.
+        # Another thread may have replaced the list by a copy, and may restore this one later.
         for present in (filters, cast(list[Any], warnings.filters)):
             if ours in present:
                 present.remove(ours)
 
 
-FORCED_STOP_S = 4.0
-"""How long workers may take to tear down once a run was asked to stop and its time is over."""
-
-
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """Heed the first signal when it is over, and more of them at once."""
+    """Handle the first Ctrl-C or SIGTERM at the end, and the second at once.
+
+    An exception raised while Ray starts ends this process with a segmentation fault.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    held: list[int] = []
+    received: list[int] = []
 
-    def hold(number: int, frame: FrameType | None) -> None:
-        held.append(number)
-        if len(held) > 1:
+    def receive(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        if len(received) > 1:
             before[number](number, frame)
 
     handlers: dict[int, Any] = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
-    before = {number: handler for number, handler in handlers.items() if callable(handler)}
+    before: dict[int, Callable[..., Any]] = {
+        number: handler for number, handler in handlers.items() if callable(handler)
+    }
     for number in before:
-        signal.signal(number, hold)
+        signal.signal(number, receive)
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for number in held[:1]:
+        for number in received[:1]:
             signal.raise_signal(number)

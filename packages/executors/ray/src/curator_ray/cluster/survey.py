@@ -9,21 +9,24 @@ from curator_ray.cluster.connection import Connection
 from curator_ray.cluster.nodes import ClusterFacts, ClusterMonitor, NodeChanges, NodeFacts
 from curator_ray.errors import ClusterError
 
-_EXAMINED: dict[str, float] = {}
-"""Nodes that this process has asked before, and the memory of their GPUs (0 where unknown)."""
+_TIMEOUT_S = 60.0
+_NEEDED = ("curator-core", "curator-ray")
+
+_CHECKED: dict[str, float] = {}
+"""Nodes that this process has asked, with the memory of their GPUs (0 if unknown)."""
 
 
 class Survey:
-    """What is known of the cluster that this process is connected to.
+    """The nodes of the cluster that this process is connected to.
 
-    Every node is asked once for its versions (an error where they do not fit) and its GPUs; a
-    private cluster runs what we run, so it is not asked.
+    Every node is asked once for its versions, which must match, and for its GPUs. A private
+    cluster runs the same versions as this process, so it is not asked.
     """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._monitor = ClusterMonitor(_EXAMINED)
-        self._examine(self.facts.nodes)
+        self._monitor = ClusterMonitor(_CHECKED)
+        self._check(self.facts.nodes)
 
     @property
     def facts(self) -> ClusterFacts:
@@ -40,67 +43,65 @@ class Survey:
         return self._connection.kind == "private"
 
     def changes(self) -> NodeChanges:
-        """Which nodes joined and left since the last time; those that joined are asked first."""
+        """Return the nodes that joined and left since the previous call; check new ones first."""
         changes = self._monitor.changes()
-        self._examine(changes.joined)
+        self._check(changes.joined)
         joined = tuple(self.facts.node(node.node_id) or node for node in changes.joined)
         return NodeChanges(joined, changes.left)
 
-    def _examine(self, nodes: Iterable[NodeFacts]) -> None:
-        new = [node for node in nodes if node.node_id not in _EXAMINED]
+    def _check(self, nodes: Iterable[NodeFacts]) -> None:
+        new = [node for node in nodes if node.node_id not in _CHECKED]
         if not new:
             return
-        if self._connection.kind == "private":
-            memory = {}
-            if any(node.gpus for node in new) and (
-                found := describe_this_node(())["gpu_memory_gb"]
-            ):
-                memory = {node.node_id: min(found) for node in new}
-        else:
-            memory = check_nodes(self.facts, new)
-        _EXAMINED.update({node.node_id: memory.get(node.node_id, 0.0) for node in new})
+        memory = _own_gpu_memory(new) if self.is_exclusive else check_nodes(self.facts, new)
+        _CHECKED.update({node.node_id: memory.get(node.node_id, 0.0) for node in new})
         self._monitor.set_gpu_memory(memory)
 
 
-_PATIENCE_S = 60.0
-_NEEDED = ("curator-core", "curator-ray")
+def _own_gpu_memory(nodes: list[NodeFacts]) -> dict[str, float]:
+    sizes = _gpu_memory_gb() if any(node.gpus for node in nodes) else []
+    return {node.node_id: min(sizes) for node in nodes} if sizes else {}
 
 
 def compared_packages() -> tuple[str, ...]:
-    """Ray, and every package of ours that is installed here."""
+    """Return Ray and all installed curator packages."""
     names = {str(found.metadata["Name"]).lower().replace("_", "-") for found in distributions()}
     return ("ray", *sorted(name for name in names if name.startswith("curator-")))
 
 
 def ask_nodes(nodes: Iterable[NodeFacts]) -> dict[str, dict[str, Any]]:
-    """What each node says about itself, by node id. Those that leave meanwhile say nothing."""
+    """Call `describe_this_node` on each node; return the answers by node id.
+
+    Nodes that leave meanwhile are missing. The function is pickled by value, because a node may
+    not have this package, or another version of it.
+    """
     import ray
     from ray import cloudpickle
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
+    this_module = sys.modules[__name__]
+    cloudpickle.register_pickle_by_value(this_module)  # type: ignore[no-untyped-call]
     try:
-        question = ray.remote(num_cpus=0, max_retries=1)(describe_this_node)
+        task = ray.remote(num_cpus=0, max_retries=1)(describe_this_node)
         packages = compared_packages()
-        asked = {}
+        node_ids = {}
         for node in nodes:
-            there = NodeAffinitySchedulingStrategy(node.node_id, soft=False)
-            answer = question.options(scheduling_strategy=there).remote(packages)
-            asked[answer] = node.node_id
+            strategy = NodeAffinitySchedulingStrategy(node.node_id, soft=False)
+            node_ids[task.options(scheduling_strategy=strategy).remote(packages)] = node.node_id
     finally:
-        cloudpickle.unregister_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
-    ready, _ = ray.wait(list(asked), num_returns=len(asked), timeout=_PATIENCE_S)
+        cloudpickle.unregister_pickle_by_value(this_module)  # type: ignore[no-untyped-call]
+    ready, _ = ray.wait(list(node_ids), num_returns=len(node_ids), timeout=_TIMEOUT_S)
     answers = {}
-    for answer in ready:
+    for ref in ready:
         try:
-            answers[asked[answer]] = ray.get(answer)
+            answers[node_ids[ref]] = ray.get(ref)
         except ray.exceptions.RayError:
-            continue  # the node has left; or it cannot run anything, which its workers will say
+            continue  # the node has left, or can run nothing, which its workers will report
     return answers
 
 
 def check_nodes(cluster: ClusterFacts, nodes: Iterable[NodeFacts]) -> dict[str, float]:
-    """Compare versions on these nodes; the memory of their GPUs in GB, by node id."""
+    """Compare the versions of these nodes with ours; return GPU memory in GB by node id."""
     answers = ask_nodes(nodes)
     here = describe_this_node(compared_packages())["versions"]
     check_versions(here, {_name(cluster, key): a["versions"] for key, a in answers.items()})
@@ -113,16 +114,16 @@ def _name(cluster: ClusterFacts, node_id: str) -> str:
 
 
 def check_versions(here: Mapping[str, str], there: Mapping[str, Mapping[str, str]]) -> None:
-    """One error that names every difference, with the nodes that have it."""
-    found: dict[str, list[str]] = {}
+    """Raise one error that names every difference, with the nodes that have it."""
+    differences: dict[str, list[str]] = {}
     for node, versions in there.items():
-        for name, mine in here.items():
+        for name, ours in here.items():
             theirs = versions.get(name, "")
-            if _differ(name, mine, theirs):
-                told = f"{name} {mine} here, {theirs or 'not installed'} on"
-                found.setdefault(told, []).append(node)
-    if found:
-        lines = [f"{told} {_counted(nodes)}" for told, nodes in sorted(found.items())]
+            if _differs(name, ours, theirs):
+                difference = f"{name} {ours} here, {theirs or 'not installed'} on"
+                differences.setdefault(difference, []).append(node)
+    if differences:
+        lines = [f"{text} {_name_some(nodes)}" for text, nodes in sorted(differences.items())]
         raise ClusterError(
             "this process and the cluster do not run the same versions: "
             + "; ".join(lines)
@@ -130,21 +131,24 @@ def check_versions(here: Mapping[str, str], there: Mapping[str, Mapping[str, str
         )
 
 
-def _differ(name: str, mine: str, theirs: str) -> bool:
+def _differs(name: str, ours: str, theirs: str) -> bool:
     if not theirs:
         return name in _NEEDED
     if name == "python":
-        return mine.split(".")[:2] != theirs.split(".")[:2]
-    return mine != theirs
+        return ours.split(".")[:2] != theirs.split(".")[:2]
+    return ours != theirs
 
 
-def _counted(nodes: list[str]) -> str:
+def _name_some(nodes: list[str]) -> str:
     more = f" and {len(nodes) - 3} more nodes" if len(nodes) > 3 else ""
     return ", ".join(nodes[:3]) + more
 
 
 def describe_this_node(packages: tuple[str, ...]) -> dict[str, Any]:
-    """The versions that this node runs, and the memory of its GPUs in GB."""
+    """Return the versions on this node, and the memory of its GPUs in GB.
+
+    Imports are inside, because the function is pickled by value.
+    """
     import platform
     import sys
     from importlib.metadata import PackageNotFoundError, version
@@ -163,7 +167,7 @@ def _gpu_memory_gb() -> list[float]:
 
     command = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-        return [float(line) * 1024 * 1024 / 1e9 for line in told.stdout.split("\n") if line.strip()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+        return [float(line) * 1024 * 1024 / 1e9 for line in done.stdout.split("\n") if line.strip()]
     except (OSError, ValueError, subprocess.SubprocessError):
         return []

@@ -18,7 +18,7 @@ Drive: TypeAlias = Callable[[Plan, "RemoteRun"], Iterator[AnyTask]]
 
 @dataclass(frozen=True)
 class DriverJob:
-    """What a deputy is sent out with."""
+    """What a remote driver gets when it starts."""
 
     drive: Drive
     plan: Plan
@@ -29,14 +29,14 @@ class DriverJob:
 
 @dataclass(frozen=True)
 class RunMessage:
-    """From the run: sources for its deputy, answers, and whether it is to come to an end."""
+    """From the run to its driver: sources, answers to its questions, requests to stop."""
 
-    stops: tuple[str, int] | None = None
-    """Why, and the number of the signal."""
+    stop: tuple[str, int] | None = None
+    """The reason, and the number of the signal."""
 
-    breaks_off: bool = False
+    abort: bool = False
     sources: bytes = b""
-    """A `dumps` list of tasks, each with what is known of it."""
+    """A pickled list of tasks, each with the crashes that an earlier run recorded for it."""
 
     has_all: bool = False
     """No more sources will come."""
@@ -46,24 +46,24 @@ class RunMessage:
 
 @dataclass(frozen=True)
 class DriverMessage:
-    """From the deputy: one thing that the run is told, or asked. They are in order."""
+    """From the driver to the run: a call of one of its methods. Order matters."""
 
     kind: str
-    told: tuple[Any, ...] = ()
+    args: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SourceKeys:
-    """Tasks that a call was about, known by nothing but their sources."""
+    """Stands for the tasks of a call, of which only the sources are known here."""
 
     lineage: Keys
 
 
-def dumps(letter: Any) -> bytes:
-    """Not left to Ray, which has a cloudpickle of its own: classes would come back as others."""
-    sealed: bytes = cloudpickle.dumps(letter, protocol=5)
-    return sealed
+def dumps(message: Any) -> bytes:
+    """Pickle here, because Ray's own cloudpickle would return other classes than it was given."""
+    pickled: bytes = cloudpickle.dumps(message, protocol=5)
+    return pickled
 
 
-def loads(letter: bytes) -> Any:
-    return cloudpickle.loads(letter)
+def loads(pickled: bytes) -> Any:
+    return cloudpickle.loads(pickled)

@@ -24,8 +24,10 @@ from curator_core.execution.telemetry import resident_bytes
 from curator_core.model.crash_attribution import Blame
 from curator_core.model.usage import Timesheet
 
+from curator_ray.compat import SHUTDOWN_METHOD, limit_stream
 from curator_ray.transfer.modules import extend_search_path
 from curator_ray.transfer.packing import PackedTasks
+from curator_ray.worker.activity import StackDumper
 from curator_ray.worker.messages import Assignment, CallResult, Span, Step, WorkerLocation
 from curator_ray.worker.output import LogCapture
 from curator_ray.worker.status_files import StatusFiles, StatusWriter
@@ -63,6 +65,7 @@ class StageRunner:
         )
         self._files = StatusFiles(assignment.folder, node_id, assignment.worker_id)
         self._status = StatusWriter(self._files)
+        self._stack_dumper = StackDumper(self._files)
         self._plan: Plan | None = None
         self._set_up: dict[int, StageWorker] = {}
         self._workers: dict[Step, StageWorker] = {}
@@ -108,7 +111,7 @@ class StageRunner:
         result.seconds = self._idle_since - started - result.setup_seconds
         return self._completed(result), outputs
 
-    @ray.method(_generator_backpressure_num_objects=_STREAM_AHEAD)
+    @limit_stream(_STREAM_AHEAD)
     def stream(
         self, step: Step, blame: Blame | None, spans: Sequence[Span], *packs: PackedTasks
     ) -> Iterator[CallResult | PackedTasks | None]:
@@ -158,11 +161,9 @@ class StageRunner:
             for index in sorted(self._set_up, reverse=True):
                 self._set_up.pop(index).teardown()
             result = self._completed(result, is_last=True)
+            self._stack_dumper.close()
             self._status.remove()
         return result
-
-    __ray_shutdown__ = end
-    """Ray calls it when the last handle of the actor goes out of scope."""
 
     def _worker_for(self, step: Step) -> StageWorker:
         """The worker for the stages of a step, all of them set up."""
@@ -210,6 +211,9 @@ class StageRunner:
         result.output = self._status.take_output(is_last=is_last)
         result.rss_bytes = resident_bytes()
         return result
+
+
+setattr(StageRunner, SHUTDOWN_METHOD, StageRunner.end)
 
 
 def has_node_setup(planned: PlannedStage) -> bool:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from math import inf
 from typing import Any, TypeVar
 
+from curator_ray.worker.activity import WorkerActivity, read_activities
 from curator_ray.worker.status_files import (
     CrashReport,
     StatusFiles,
@@ -37,6 +38,29 @@ def fetch_crash_report(files: StatusFiles) -> CrashReport | None:
 def request_crash_report(files: StatusFiles) -> Any:
     """Like `fetch_crash_report` for another machine, but return a reference and do not wait."""
     return _submit(files.node_id, read_crash_report, files)
+
+
+def read_activities_on_nodes(
+    workers: Iterable[StatusFiles], *, with_stacks: bool = False
+) -> list[WorkerActivity]:
+    """Read what workers on several nodes are doing; without those on nodes that do not answer."""
+    import ray
+
+    by_node: dict[str, list[StatusFiles]] = {}
+    for files in workers:
+        by_node.setdefault(files.node_id, []).append(files)
+    found: list[WorkerActivity] = []
+    refs = []
+    for node_id, there in by_node.items():
+        if is_on_this_machine(there[0]):
+            found += read_activities(there, with_stacks=with_stacks)
+        else:
+            refs.append(_submit(node_id, read_activities, there, with_stacks=with_stacks))
+    ready, _ = ray.wait(refs, num_returns=len(refs), timeout=_TIMEOUT_S) if refs else ([], [])
+    for ref in ready:
+        with suppress(ray.exceptions.RayError):
+            found += ray.get(ref)
+    return found
 
 
 def request_stop_on_node(files: StatusFiles) -> None:
@@ -98,10 +122,10 @@ def _run_on_node(node_id: str, function: Callable[..., T], *args: Any) -> T | No
     return result
 
 
-def _submit(node_id: str, function: Callable[..., Any], *args: Any) -> Any:
+def _submit(node_id: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     strategy = NodeAffinitySchedulingStrategy(node_id, soft=False)
     task: Any = ray.remote(num_cpus=0, max_retries=0)(function)
-    return task.options(scheduling_strategy=strategy).remote(*args)
+    return task.options(scheduling_strategy=strategy).remote(*args, **options)

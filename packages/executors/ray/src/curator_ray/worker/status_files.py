@@ -52,6 +52,11 @@ class StatusFiles:
         return self._path("trace")
 
     @property
+    def stack(self) -> Path:
+        """The stacks of a running worker, whenever someone asks for them."""
+        return self._path("stack")
+
+    @property
     def output_mark(self) -> Path:
         """How much of its printed output the worker has reported."""
         return self._path("output")
@@ -62,7 +67,7 @@ class StatusFiles:
         return self._path("json")
 
     def remove(self) -> None:
-        for file in (self.status, self.trace, self.process, self.output_mark):
+        for file in (self.status, self.trace, self.stack, self.process, self.output_mark):
             file.unlink(missing_ok=True)
 
     def _path(self, kind: str) -> Path:

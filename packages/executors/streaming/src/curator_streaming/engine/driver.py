@@ -21,6 +21,7 @@ from curator_streaming.engine.blocks import BlockTable
 from curator_streaming.engine.events import EventSource
 from curator_streaming.engine.results import OutputSink, Results
 from curator_streaming.engine.sources import Sources, TaskInput
+from curator_streaming.engine.stalls import StallMonitor
 from curator_streaming.engine.workers import LAST_TEARDOWN_TIMEOUT_S, ReplyKey, WorkerSet
 from curator_streaming.options import StreamingOptions
 from curator_streaming.report import StateReader, describe_bottleneck, progress_line, summary_lines
@@ -43,7 +44,9 @@ _FOREVER_S = 1e9
 _LAST_TIMEOUT_S = LAST_TEARDOWN_TIMEOUT_S + 15.0
 """How long the thread may take to end: its workers, and then whatever else it is waiting for."""
 
-_WARNED_DECISIONS = ("wait", "large")
+_PROGRESS = (events.NodeJoined, events.WorkerUp, events.CallYielded, events.CallDone)
+_WARNED_DECISIONS = ("wait", "large", "leak")
+_NOTED_DECISIONS = ("leak",)
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,9 @@ class Driver:
         )
         self._input: TaskInput = Sources(run, self._blocks, context.launcher.packer, self._crashes)
         self._max_wait_s = self._check_interval_s = _CHECK_INTERVAL_S
+        self._stalls = StallMonitor(
+            run, self._workers, self._options.stall_warning_s, self._options.stall_timeout
+        )
         self._is_serving = False
         self._input_end_sent = False
         self._is_stopping = self._is_overdue = self._is_aborted = False
@@ -149,6 +155,7 @@ class Driver:
         if self._is_abandoned:  # Ray has been shut down and would end this process
             return
         try:
+            self._stalls.close()
             is_hurried = self._run.stopping.is_requested
             self._workers.stop_all(FORCED_STOP_S if is_hurried else LAST_TEARDOWN_TIMEOUT_S)
             self._reservations.close()
@@ -199,9 +206,12 @@ class Driver:
 
     def _take_events(self) -> list[events.Event]:
         pending, self._events.pending = self._events.pending, []
+        if any(isinstance(event, _PROGRESS) for event in pending):
+            self._stalls.note_progress()
         if self._results.consumed_bytes:
             pending.append(events.Delivered(_now(), self._results.consumed_bytes))
             self._results.consumed_bytes = 0
+            self._stalls.note_progress()
         return pending
 
     @property
@@ -210,9 +220,9 @@ class Driver:
 
     def _offer_sources(self) -> None:
         if self._input.is_ready:
-            parcels = self._input.take()
-            if parcels:
-                self._add_event(events.SourcesOffered(_now(), tuple(parcels)))
+            blocks = self._input.take()
+            if blocks:
+                self._add_event(events.SourcesOffered(_now(), tuple(blocks)))
         if self._input.has_ended and not self._input_end_sent:
             self._input_end_sent = True
             self._add_event(events.SourcesEnded(_now()))
@@ -253,9 +263,9 @@ class Driver:
 
     def _dispatch(self, action: actions.Dispatch) -> None:
         if action.quarantine:
-            for piece, task_id in self._blocks.single_tasks(action.inputs):
+            for part, task_id in self._blocks.single_tasks(action.inputs):
                 index = self._stages[action.first].index
-                self._crashes.quarantine(index, task_id, self._events.reason_for(piece))
+                self._crashes.quarantine(index, task_id, self._events.reason_for(part))
         blame = self._crashes.blame_for(self._blocks.source_keys(action.inputs))
         self._workers.dispatch(action, blame)
 
@@ -289,6 +299,8 @@ class Driver:
         )
         if action.decision in _WARNED_DECISIONS:
             LOG.warning("streaming: %s", action.reason)
+        if action.decision in _NOTED_DECISIONS:
+            self._run.result.notes.append(action.reason)
 
     # Regular checks
 
@@ -304,6 +316,7 @@ class Driver:
         self._run.tick()
         self._add_event(events.Tick(now))
         self._check_stop_request(now)
+        self._check_progress()
         for record in self._workers.check():
             self._events.worker_overdue(record)
         if now >= self._next_survey:
@@ -313,6 +326,12 @@ class Driver:
             self._next_progress_line = now + self._options.logging_interval
             workers = len(self._workers.records)
             LOG.info("streaming: %s", progress_line(self._scheduler.summary(), workers))
+
+    def _check_progress(self) -> None:
+        if self._scheduler.is_idle or not self._results.is_empty:
+            self._stalls.note_progress()  # it is waiting for sources or for the consumer
+        else:
+            self._failure = self._failure or self._stalls.check()
 
     def _check_stop_request(self, now: float) -> None:
         stopping = self._run.stopping

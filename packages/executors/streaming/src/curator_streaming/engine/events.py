@@ -92,16 +92,16 @@ class EventSource:
             self._workers.set_up(record, self._last_stages[record.first])
 
     def _on_set_up(self, record: WorkerRecord, reply: Received[ReplyKey]) -> None:
-        answer = reply.value
+        result = reply.value
         assert record.first is not None
-        if answer.error is not None:
-            self._setup_failed(record, record.first, answer.error)
+        if result.error is not None:
+            self._setup_failed(record, record.first, result.error)
             return
         record.ready_steps.add(record.first)
-        record.rss = answer.rss_bytes
+        record.rss = result.rss_bytes
         self.pending.append(events.WorkerUp(_now(), record.number))
         self.pending.append(
-            events.SetupMeasured(_now(), record.number, record.first, answer.setup_seconds)
+            events.SetupMeasured(_now(), record.number, record.first, result.setup_seconds)
         )
 
     def _on_torn_down(self, record: WorkerRecord, reply: Received[ReplyKey]) -> None:
@@ -111,53 +111,53 @@ class EventSource:
         record.is_pinged = False
 
     def _on_call(self, record: WorkerRecord, reply: Received[ReplyKey]) -> None:
-        answer: CallResult = reply.value
+        result: CallResult = reply.value
         call = record.calls.get(reply.subject.call)
         if call is None:
             return
-        if answer.error is not None:
+        if result.error is not None:
             del record.calls[call.call]
-            if answer.setup_seconds == 0.0:  # the error is one of the setup
-                self._setup_failed(record, call.first, answer.error)
+            if result.setup_seconds == 0.0:  # the error is one of the setup
+                self._setup_failed(record, call.first, result.error)
             elif self.failure is None:
-                self.failure = answer.error
-        elif answer.aborted:
+                self.failure = result.error
+        elif result.aborted:
             del record.calls[call.call]
             self._void_partial_outputs(record, call, "was interrupted")
             self.pending.append(events.CallFailed(_now(), call.call, "interrupted"))
         else:
-            self._note_setup(record, call, answer)
+            self._note_setup(record, call, result)
             self._add_outputs(record, call, reply)
 
-    def _note_setup(self, record: WorkerRecord, call: Dispatch, answer: CallResult) -> None:
-        grown = max(0, answer.rss_bytes - record.rss) if record.rss else 0
-        record.rss = answer.rss_bytes
-        if call.first in record.ready_steps or not answer.setup_seconds:
+    def _note_setup(self, record: WorkerRecord, call: Dispatch, result: CallResult) -> None:
+        grown = max(0, result.rss_bytes - record.rss) if record.rss else 0
+        record.rss = result.rss_bytes
+        if call.first in record.ready_steps or not result.setup_seconds:
             return
         record.ready_steps.add(call.first)
         self.pending.append(
-            events.SetupMeasured(_now(), record.number, call.first, answer.setup_seconds, grown)
+            events.SetupMeasured(_now(), record.number, call.first, result.setup_seconds, grown)
         )
 
     def _add_outputs(self, record: WorkerRecord, call: Dispatch, reply: Received[ReplyKey]) -> None:
         """Record the outputs of a call, and its report if it has ended."""
-        answer: CallResult = reply.value
+        result: CallResult = reply.value
         is_last = call.last == len(self._stages) - 1
         outputs: tuple[Block, ...] = ()
         keys = self._blocks.source_keys(call.inputs)
         # Read before the run takes over the report and changes it.
-        counts = None if answer.report is None else _StageCounts(answer.report)
-        if len(answer):
-            parcel = self._blocks.add(reply.outputs, answer, record.node)
-            outputs = (parcel,)
+        counts = None if result.report is None else _StageCounts(result.report)
+        if len(result):
+            block = self._blocks.add(reply.outputs, result, record.node)
+            outputs = (block,)
             if is_last:
-                self._blocks.release(parcel.handle)
+                self._blocks.release(block.handle)
         if is_last:
-            ref = reply.outputs if len(answer) else None
-            self._results.add_final(FinalBlock(ref, size_of(answer), keys, answer.report))
-        elif answer.report is not None:
-            self._results.report(answer.report, keys)
-        seconds = record.partial_seconds.pop(call.call, 0.0) + answer.seconds
+            ref = reply.outputs if len(result) else None
+            self._results.add_final(FinalBlock(ref, size_of(result), keys, result.report))
+        elif result.report is not None:
+            self._results.report(result.report, keys)
+        seconds = record.partial_seconds.pop(call.call, 0.0) + result.seconds
         if counts is None:
             record.partial_seconds[call.call] = seconds
             self.pending.append(events.CallYielded(_now(), call.call, outputs))
@@ -172,10 +172,10 @@ class EventSource:
                 call.call,
                 outputs,
                 seconds=seconds,
-                waited=answer.waited,
+                waited=result.waited,
                 stage_seconds=counts.seconds(positions),
                 fanned_out=counts.first_fan_out(positions),
-                rss=answer.rss_bytes,
+                rss=result.rss_bytes,
             )
         )
 
@@ -242,7 +242,7 @@ class EventSource:
         self._find_reason(record, PendingDeath(error))
 
     def _find_reason(self, record: WorkerRecord, death: PendingDeath) -> None:
-        """Find out why a worker died, without waiting for another machine to answer."""
+        """Find out why a worker died, without waiting for another machine."""
         ref = record.handle.request_crash_report()
         if ref is not None:
             self._workers.await_crash_report(record, ref, death)
@@ -335,9 +335,9 @@ def _tasks_in_hand(
     for task_id in note.task_ids:
         parts = task_id.split(".")
         noted.update(".".join(parts[:n]) for n in range(1, len(parts) + 1))
-    for piece, task_id in tasks:
+    for part, task_id in tasks:
         if task_id in noted:
-            yield piece
+            yield part
 
 
 def _during_setup(kind: str, note: StageStatus | None, run: "RemoteRun") -> str:

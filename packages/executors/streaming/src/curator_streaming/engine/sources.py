@@ -80,9 +80,9 @@ class Sources:
         return [self._put(group) for group in self._groups(tasks)]
 
     def _put(self, tasks: list[AnyTask]) -> Block:
-        parcel = self._blocks.put(tasks)
-        self._bytes_per_task = parcel.size / len(tasks)
-        return parcel
+        block = self._blocks.put(tasks)
+        self._bytes_per_task = block.size / len(tasks)
+        return block
 
     def _groups(self, tasks: list[AnyTask]) -> Iterator[list[AnyTask]]:
         """Yield the tasks of one block each.

@@ -26,7 +26,7 @@ START_WARNING_S = 20.0
 """After how long a worker that does not start is worth a warning."""
 
 PING_INTERVAL_S = 1.0
-"""How often workers that have no reason to answer are pinged."""
+"""How often workers that have no reason to result are pinged."""
 
 LAST_TEARDOWN_TIMEOUT_S = 15.0
 """How long teardown may take at the end of a run; a busy machine needs more than a moment."""
@@ -133,8 +133,8 @@ class WorkerSet:
             return
         record.calls[action.call] = action
         step = self._stage_indices(action.first, action.last)
-        spans = [(piece.start, piece.stop) for piece in action.inputs]
-        refs = [self._blocks[piece.handle].ref for piece in action.inputs]
+        spans = [(part.start, part.stop) for part in action.inputs]
+        refs = [self._blocks[part.handle].ref for part in action.inputs]
         key = ReplyKey("call", action.worker, action.call)
         if any(self._streams[action.first : action.last + 1]):
             self._inbox.expect_stream(record.handle.stream(step, blame, spans, refs), key)

@@ -20,7 +20,8 @@ with a simulated cluster.
     allocation.py      how many workers each step should have (max-min fair)
     autoscale.py       moves the dedicated workers towards that allocation
     shared_workers.py  how many shared workers run, and the spare one
-    lifecycle.py       starting, stopping and recycling workers
+    lifecycle.py       starting and stopping workers
+    recycling.py       replacing workers that are old or grew
     stage_setup.py     setup times and failures, and nodes excluded after them
     faults.py          work of dead workers, steps that no node can hold
     stats.py           how busy workers were, and the bottleneck

@@ -107,7 +107,7 @@ class Fail:
 
 
 Decision: TypeAlias = Literal[
-    "scale", "move", "recycle", "wait", "split", "suspect", "node", "large"
+    "scale", "move", "recycle", "wait", "split", "suspect", "node", "large", "leak"
 ]
 
 

@@ -10,7 +10,13 @@ from curator_streaming.scheduler.budget import NO_LIMIT
 from curator_streaming.scheduler.lifecycle import WorkerLifecycle
 from curator_streaming.scheduler.placement import NodeResources, find_node, without_cpus
 from curator_streaming.scheduler.resources import Need
-from curator_streaming.scheduler.state import Node, SchedulerState, StepState, Worker
+from curator_streaming.scheduler.state import (
+    MIN_CALL_SHARE,
+    Node,
+    SchedulerState,
+    StepState,
+    Worker,
+)
 
 _MIN_TURN_S = 5.0
 _SETUPS_PER_TURN = 5
@@ -24,7 +30,6 @@ class Autoscaler:
     def __init__(self, state: SchedulerState, lifecycle: WorkerLifecycle) -> None:
         self.state = state
         self.lifecycle = lifecycle
-        self.has_all_sources = False
         self._inputs: tuple[object, ...] = ()
         """What the current targets were computed from."""
 
@@ -131,7 +136,7 @@ class Autoscaler:
         if step.spec.num_workers is not None:
             return step.spec.num_workers if self._may_get_work(step) else 0
         limit = NO_LIMIT
-        if self.has_all_sources:
+        if self.state.sources_ended:
             limit = ceil(self._tasks_to_come(step, flow) / step.spec.batch_size)
         if not step.spec.need.is_special:
             limit = min(limit, self._cpu_share(step, flow))
@@ -161,7 +166,7 @@ class Autoscaler:
 
     def _may_get_work(self, step: StepState) -> bool:
         up_to_here = (1 << (step.spec.first + 1)) - 1
-        return not self.has_all_sources or bool(self.state.active & up_to_here)
+        return not self.state.sources_ended or bool(self.state.active & up_to_here)
 
     def _rank(self, step: StepState) -> tuple[int, int]:
         """Order steps for the first worker; if not every step gets one, they take turns."""
@@ -292,9 +297,20 @@ class Autoscaler:
             if step.pool is state.shared:
                 state.update_setup_limits(step)
             step.max_queued = self._max_queued(step, refill_s)
+            step.min_tasks = self._min_tasks(step)
             state.update_step(step)
             refill_s = 0.0 if step.spec.is_dedicated else refill_s
-            refill_s += max(state.settings.call_s, step.seconds_per_task or 0.0) * step.pool.slots
+            refill_s += max(state.call_s, step.seconds_per_task or 0.0) * step.pool.slots
+
+    def _min_tasks(self, step: StepState) -> int:
+        """Return how many tasks are worth a call: more than a batch if the driver is busy."""
+        state, batch, cost = self.state, step.spec.batch_size, step.seconds_per_task
+        if not cost or state.call_s <= state.settings.min_call_s:
+            return batch
+        tasks = min(MIN_CALL_SHARE * state.call_s / cost, step.max_queued / 2)
+        if step.bytes_per_task:
+            tasks = min(tasks, state.settings.max_bytes_per_call / step.bytes_per_task)
+        return max(batch, int(tasks))
 
     def _max_queued(self, step: StepState, refill_s: float) -> int:
         """Return what all its workers process while a refill arrives, a few times over."""
@@ -307,7 +323,8 @@ class Autoscaler:
         cost = step.seconds_per_task
         if cost is None:
             return NO_LIMIT if is_shared else least
-        seconds = min(settings.lookahead_s, _MIN_AHEAD_S + _REFILLS * refill_s)
+        lookahead_s = max(settings.lookahead_s, _REFILLS * self.state.call_s)
+        seconds = min(lookahead_s, _MIN_AHEAD_S + _REFILLS * refill_s)
         most = seconds * workers / cost if cost else inf
         return int(min(max(least, most), NO_LIMIT))
 

@@ -7,10 +7,13 @@ from curator_streaming.scheduler.budget import NO_LIMIT
 from curator_streaming.scheduler.state import Call, SchedulerState, StepState
 
 _STALLED_S = 1.0
-_AHEAD_S = 0.6
-"""How much work should wait for the first step."""
+_MIN_AHEAD_S = 0.6
+"""How much work should wait for the first step, for each worker."""
 
+_CALLS_AHEAD = 2
 _MAX_SOURCES = 20_000
+_MAX_SOURCES_PER_WORKER = 200
+"""Limits of the sources that wait: each takes about a kilobyte in the driver."""
 
 
 class OutputRoom:
@@ -91,7 +94,6 @@ class SourceRequests:
 
     def __init__(self, state: SchedulerState) -> None:
         self.state = state
-        self.has_ended = False
         self.pending = 0
 
     def record_arrival(self, tasks: int) -> None:
@@ -99,7 +101,7 @@ class SourceRequests:
 
     def request_more(self) -> None:
         state = self.state
-        if self.has_ended or not state.nodes:
+        if state.sources_ended or not state.nodes:
             return
         coming = state.first_step.queue.tasks + self.pending
         wanted = self._wanted()
@@ -120,9 +122,9 @@ class SourceRequests:
         workers = max(pool.size, expected, 1)
         each = 2 * pool.slots * first.spec.batch_size
         if first.seconds_per_task is not None:
-            ahead = min(_AHEAD_S / max(first.seconds_per_task, 1e-9), _MAX_SOURCES)
-            each = max(each, int(ahead))
-        return min(each * workers, max(_MAX_SOURCES, 4 * workers))
+            ahead_s = max(_MIN_AHEAD_S, _CALLS_AHEAD * state.call_s)
+            each = max(each, int(min(ahead_s / max(first.seconds_per_task, 1e-9), _MAX_SOURCES)))
+        return min(each * workers, max(_MAX_SOURCES, _MAX_SOURCES_PER_WORKER * workers))
 
     def _room(self) -> int:
         state = self.state

@@ -13,7 +13,8 @@ from curator_streaming.scheduler.blocks import Block, TaskRange
 from curator_streaming.scheduler.dispatch import Dispatcher
 from curator_streaming.scheduler.events import Event
 from curator_streaming.scheduler.faults import FaultHandler, MissingResources
-from curator_streaming.scheduler.lifecycle import Recycler, WorkerLifecycle
+from curator_streaming.scheduler.lifecycle import WorkerLifecycle
+from curator_streaming.scheduler.recycling import Recycler
 from curator_streaming.scheduler.settings import Settings
 from curator_streaming.scheduler.shared_workers import SharedWorkers
 from curator_streaming.scheduler.stage_setup import SetupTracker
@@ -83,9 +84,10 @@ class Scheduler:
     @property
     def is_done(self) -> bool:
         """Whether no work is left. Outputs that were not delivered may have to be made again."""
-        no_more = self._sources.has_ended or self._is_stopping
-        is_delivered = self._is_aborted or not self._state.budget.undelivered
-        return no_more and self._state.is_idle and is_delivered
+        state = self._state
+        no_more = state.sources_ended or self._is_stopping
+        is_delivered = self._is_aborted or not state.budget.undelivered
+        return no_more and state.is_idle and is_delivered
 
     @property
     def is_idle(self) -> bool:
@@ -121,7 +123,7 @@ class Scheduler:
         state = self._state
         if self._is_aborted and state.active:
             self._drop_blocks(frozenset(state.blocks), list(state.steps.values()))
-        if step := state.open_barriers(has_ended=self._sources.has_ended or self._is_stopping):
+        if step := state.open_barriers(has_ended=state.sources_ended or self._is_stopping):
             self._begin_step(step)
         if state.blocked & state.ready:
             self._dispatcher.run_blocked()
@@ -139,7 +141,7 @@ class Scheduler:
         self._autoscaler.end_turns()
         self._shared_workers.start()
         self._next_autoscale = 0.0
-        self._dispatcher.flush(0.0, has_ended=self._sources.has_ended)
+        self._dispatcher.flush(0.0)
         self._dispatcher.run_step(step)
 
     # Nodes and workers
@@ -264,8 +266,7 @@ class Scheduler:
             dispatcher.watch(calls[0])
         worker.tasks += ended.tasks
         node = worker.node
-        if self._recycler.is_on:
-            self._recycler.check(worker, rss)
+        self._recycler.check(worker, rss)
         if node.priority_waiters or (node.waiters and not calls):
             dispatcher.serve_waiters(node)
         if worker.stop_reason:
@@ -345,8 +346,8 @@ class Scheduler:
             self._shared_workers.start()
 
     def _sources_ended(self, _: events.SourcesEnded) -> None:
-        self._sources.has_ended = self._autoscaler.has_all_sources = True
-        self._dispatcher.flush(0.0, has_ended=True)
+        self._state.sources_ended = True
+        self._dispatcher.flush(0.0)
 
     def _delivered(self, event: events.Delivered) -> None:
         self._state.budget.charge(self._state.length, -event.size)
@@ -367,10 +368,11 @@ class Scheduler:
 
     def _tick(self, _: events.Tick) -> None:
         state = self._state
+        self._dispatcher.update_call_length()
         self._autoscaler.update_queue_limits()
-        self._sampler.sample(0 if self._sources.has_ended else self._sources.pending)
+        self._sampler.sample(0 if state.sources_ended else self._sources.pending)
         self._kill_overdue()
-        self._dispatcher.flush(self.settings.linger_s, has_ended=self._sources.has_ended)
+        self._dispatcher.flush(self.settings.linger_s)
         if self._stop_at is not None and state.now >= self._stop_at:
             self._abort()
         if not self._is_stopping and not self._is_ending:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count, islice
-from math import ceil
+from math import ceil, sqrt
 
 from curator_streaming.scheduler.actions import Dispatch, TearDown
 from curator_streaming.scheduler.backpressure import OutputRoom
 from curator_streaming.scheduler.state import (
+    MIN_CALL_SHARE,
     READY,
     Call,
     Node,
@@ -23,6 +24,10 @@ _URGENT_BELOW = 0.7
 """Steps that feed a GPU come before later ones only while less of the byte budget is in use."""
 
 _MAX_TRIES = 8
+_LOAD_AVERAGED_S = 1.0
+_CALL_GROWTH = 1.3
+_CALL_DECAY = 0.97
+"""Per tick."""
 _ABSENT = object()
 
 
@@ -34,6 +39,8 @@ class Dispatcher:
         self.room = OutputRoom(state)
         self.deadlines: list[tuple[float, int]] = []
         self._ids = count(1)
+        self._calls_sent = 0
+        self._load = self._load_updated_at = 0.0
         self._max_tasks = 0
         self._urgent_below = _URGENT_BELOW * state.settings.max_queued_bytes
 
@@ -76,13 +83,13 @@ class Dispatcher:
             blocked &= ~(1 << first)
             self.run_step(state.steps[first])
 
-    def flush(self, linger: float, *, has_ended: bool) -> None:
+    def flush(self, linger: float) -> None:
         """Run incomplete batches that waited long enough, or will not become full."""
         state = self.state
         for step in state.steps.values():
             if not step.queue.tasks or state.ready & step.bit:
                 continue
-            is_last_batch = has_ended and not state.active & (step.bit - 1)
+            is_last_batch = not state.expects_more(step)
             if is_last_batch or state.now - step.queued_since >= linger:
                 step.flush = True
                 state.update_step(step)
@@ -182,25 +189,56 @@ class Dispatcher:
 
     # Making a call
 
+    def update_call_length(self) -> None:
+        """Let calls grow while sending them keeps the driver too busy, and shrink afterwards."""
+        state, settings = self.state, self.state.settings
+        elapsed = state.now - self._load_updated_at
+        if elapsed <= 0:
+            return
+        load = self._calls_sent * settings.driver_call_s / elapsed
+        self._load += (load - self._load) * min(1.0, elapsed / _LOAD_AVERAGED_S)
+        self._load_updated_at, self._calls_sent = state.now, 0
+        call_s = state.call_s
+        if self._load > settings.max_driver_load:
+            call_s *= _CALL_GROWTH
+        elif self._load < 0.5 * settings.max_driver_load:
+            call_s *= _CALL_DECAY
+        pools = (state.shared, *(step.pool for step in state.dedicated_steps))
+        needed = sum(pool.ready for pool in pools) * settings.driver_call_s
+        limit = min(needed / settings.max_driver_load, settings.max_call_s)
+        state.call_s = max(settings.min_call_s, min(call_s, limit))
+
     def _choose_size(self, step: StepState) -> int:
         """Return the number of tasks for one call: enough work, and a share for every worker."""
         settings, waiting = self.state.settings, step.queue.tasks
-        most = settings.max_tasks_per_call
+        most = min(settings.max_tasks_per_call, step.max_tasks_per_call)
         batch = step.spec.batch_size
         cost = step.seconds_per_task
         if cost is None:
             tasks = 1
+        elif cost > 0:
+            tasks = ceil(min(self.state.call_s / cost, self._fair_share(step, cost), most))
         else:
-            aim = settings.call_s / cost if cost > 0 else most
-            tasks = ceil(min(aim, most, step.max_tasks_per_call)) or 1
-            pool = step.pool
-            share = waiting // (pool.slots * (pool.ready or 1))
-            tasks = min(tasks, max(share, tasks // 4, 1))
+            tasks = most
         if step.bytes_per_task:
             tasks = min(tasks, int(settings.max_bytes_per_call / step.bytes_per_task) or 1)
         if batch > 1:
             tasks = max(batch, tasks - tasks % batch)
         return min(tasks, self._max_tasks, waiting)
+
+    def _fair_share(self, step: StepState, cost: float) -> float:
+        """Return how many of the waiting tasks one call may take, so that all workers get some.
+
+        At the end it takes the driver n / k * driver_call_s to send n tasks in calls of k tasks:
+        calls that take as long as that end soonest.
+        """
+        state, settings, waiting = self.state, self.state.settings, step.queue.tasks
+        workers = step.pool.ready or 1
+        if state.expects_more(step):
+            return max(waiting / workers, MIN_CALL_SHARE * state.call_s / cost)
+        sendable = sqrt(waiting * settings.driver_call_s / cost)
+        least = 0.25 * settings.min_call_s / cost
+        return max(waiting // (workers * step.pool.slots), sendable, least)
 
     def _dispatch(self, worker: Worker, step: StepState) -> None:
         state = self.state
@@ -211,6 +249,7 @@ class Dispatcher:
         else:
             size = self._choose_size(step)
             ranges = queue.take(worker.node.name, size, state.settings.max_bytes_per_call)
+        self._calls_sent += 1
         call = Call(next(self._ids), worker, step, ranges)
         for tasks in ranges:
             call.tasks += tasks.stop - tasks.start

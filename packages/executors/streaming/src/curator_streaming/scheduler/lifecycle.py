@@ -1,11 +1,9 @@
-"""Lifecycle of workers: starting, stopping and recycling, with the resources they hold."""
+"""Lifecycle of workers: starting and stopping, with the resources they hold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-
-from curator_core.model.usage import RECYCLED
 
 from curator_streaming.scheduler.actions import StartWorker, StopWorker
 from curator_streaming.scheduler.dispatch import Dispatcher
@@ -198,74 +196,3 @@ class WorkerLifecycle:
             step.warm_workers -= bool(worker.warm & step.bit)
             step.setting_up -= bool(worker.setting_up & step.bit)
         return list(worker.calls)
-
-
-class Recycler:
-    """Replaces workers that are old, large or have processed many tasks, a few at a time.
-
-    Each runs until its successor is ready, if there is room for both.
-    """
-
-    def __init__(self, state: SchedulerState, lifecycle: WorkerLifecycle) -> None:
-        settings = state.settings
-        self.state = state
-        self.lifecycle = lifecycle
-        self.is_on = bool(
-            settings.worker_max_lifetime_s or settings.worker_max_tasks or settings.worker_max_rss
-        )
-        self._successors: dict[int, Worker] = {}
-        self._retiring: dict[Worker, str] = {}
-        self._not_before = 0.0
-
-    def check(self, worker: Worker, rss: int) -> None:
-        state = self.state
-        if worker.state != READY or worker in self._retiring or state.now < self._not_before:
-            return
-        reason = self._find_reason(worker, rss)
-        pool = worker.pool
-        if not reason or pool.leaving + len(self._retiring) >= max(1, pool.size // 4):
-            return
-        self._not_before = state.now + state.settings.worker_restart_interval_s
-        state.explain("recycle", f"worker {worker.id}: {reason}", pool.first)
-        stop_reason = f"{RECYCLED}: {reason}"
-        successor = self._start_successor(worker)
-        if successor is None:
-            self.lifecycle.drain(worker, stop_reason)
-        else:
-            pool.retiring += 1
-            self._retiring[worker] = stop_reason
-            self._successors[successor.id] = worker
-
-    def worker_ready(self, worker: Worker) -> None:
-        """Drain the worker that this one replaces, if any."""
-        old = self._successors.pop(worker.id, None)
-        if old is not None and old in self._retiring:
-            self.lifecycle.drain(old, self._end_retirement(old))
-
-    def worker_down(self, worker: Worker) -> None:
-        if worker in self._retiring:
-            self._end_retirement(worker)
-        self.worker_ready(worker)
-
-    def _end_retirement(self, worker: Worker) -> str:
-        worker.pool.retiring -= 1
-        return self._retiring.pop(worker)
-
-    def _start_successor(self, worker: Worker) -> Worker | None:
-        first = worker.pool.first
-        if first is None:
-            return self.lifecycle.start_shared_on(worker.node)
-        step = self.state.steps[first]
-        nodes = [node for node in self.state.nodes.values() if not node.excluded & step.bit]
-        return self.lifecycle.start_dedicated(step, nodes)
-
-    def _find_reason(self, worker: Worker, rss: int) -> str:
-        settings = self.state.settings
-        if 0 < settings.worker_max_tasks <= worker.tasks:
-            return f"it has processed {worker.tasks} tasks"
-        if 0 < settings.worker_max_rss <= rss:
-            return f"it has grown to {rss >> 20} MB"
-        age = self.state.now - worker.ready_at
-        if 0 < settings.worker_max_lifetime_s <= age:
-            return f"it is {age:.0f} s old"
-        return ""

@@ -15,8 +15,15 @@ class Settings:
     slots_per_worker: int = 2
     """Calls per worker: one runs while the inputs of the others are fetched."""
 
-    call_s: float = 0.06
-    """Work per call, where tasks are small enough."""
+    min_call_s: float = 0.06
+    """The least work per call, if tasks are small enough. It grows with the number of workers."""
+
+    max_call_s: float = 15.0
+    driver_call_s: float = 0.001
+    """What a call costs the driving thread, roughly."""
+
+    max_driver_load: float = 0.3
+    """The share of its time that the driving thread should spend on calls; tasks come on top."""
 
     max_tasks_per_call: int = 4096
     max_bytes_per_call: int = 4 * MB
@@ -47,6 +54,9 @@ class Settings:
     worker_max_lifetime_s: float = 0.0
     worker_max_tasks: int = 0
     worker_max_rss: int = 0
+    worker_max_growth: float = 2.0
+    """Replace workers that need this many times their normal memory; 0: never."""
+
     worker_restart_interval_s: float = 0.0
     """The shortest time between two workers that are recycled."""
 
@@ -69,6 +79,7 @@ class Settings:
         for name in ("max_queued_bytes", "slots_per_worker", "max_tasks_per_call"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, but must be 1 or more")
-        for name in ("call_s", "autoscale_interval_s", "tick_s", "shrink_limit_s"):
+        times = ("min_call_s", "max_call_s", "autoscale_interval_s", "tick_s", "shrink_limit_s")
+        for name in (*times, "driver_call_s", "max_driver_load"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, but must be more than 0")

@@ -22,6 +22,9 @@ STARTING, READY, DRAINING, STOPPING = range(4)
 """States of a worker. A draining one gets no more calls and is stopped after its last one."""
 
 CHEAP_SETUP_S = 0.1
+MIN_CALL_SHARE = 0.5
+"""The smallest call as a share of the work that a call should carry, if more tasks may come."""
+
 _MIN_SAMPLE_CALLS = 8
 
 _RELIABLE_S = 0.02
@@ -121,7 +124,9 @@ class Worker:
 class PoolState:
     """The workers that take the same work: all shared ones, or those of one dedicated step."""
 
-    __slots__ = ("available", "first", "leaving", "ready", "retiring", "slots", "spares", "workers")
+    __slots__ = (
+        "available", "first", "idle", "leaving", "ready", "retiring", "slots", "spares", "workers",
+    )  # fmt: skip
 
     def __init__(self, first: int | None, slots: int) -> None:
         self.first = first
@@ -136,14 +141,12 @@ class PoolState:
         self.available: tuple[dict[str, dict[Worker, None]], ...] = ({}, {})
         """Workers by node that can take a call: idle ones, then those with a free slot."""
 
+        self.idle = 0
+
     @property
     def size(self) -> int:
         """The number of workers, without those that leave and the spare one."""
         return len(self.workers) - self.leaving - self.retiring - self.spares
-
-    @property
-    def idle(self) -> int:
-        return sum(len(here) for here in self.available[0].values())
 
     def add_available(self, worker: Worker) -> None:
         tier = 1 if worker.calls else 0
@@ -151,11 +154,13 @@ class PoolState:
             return
         self.remove_available(worker)
         worker.tier = tier
+        self.idle += tier == 0
         self.available[tier].setdefault(worker.node.name, {})[worker] = None
 
     def remove_available(self, worker: Worker) -> None:
         if worker.tier < 0:
             return
+        self.idle -= worker.tier == 0
         by_node = self.available[worker.tier]
         here = by_node[worker.node.name]
         del here[worker]
@@ -218,7 +223,7 @@ class StepState:
 
     __slots__ = (
         "bit", "busy_s", "bytes_per_task", "calls", "cost", "expected_tasks", "failed_setups",
-        "flush", "max_queued", "max_tasks_per_call", "output_tasks", "pool", "queue",
+        "flush", "max_queued", "max_tasks_per_call", "min_tasks", "output_tasks", "pool", "queue",
         "queued_since", "seconds_per_task", "setting_up", "setup_memory", "setup_s", "spec",
         "stage_seconds", "target", "tasks_done", "total_setup_s", "unplaceable_since",
         "warm_workers", "warned_large",
@@ -239,6 +244,9 @@ class StepState:
 
         self.max_tasks_per_call = 8
         """Grows with the calls that were observed."""
+
+        self.min_tasks = spec.batch_size
+        """Fewer tasks than this linger for more."""
 
         self.seconds_per_task: float | None = None
         self.cost = CostEstimate()
@@ -361,6 +369,9 @@ class SchedulerState:
     def __init__(self, steps: Sequence[StepSpec], settings: Settings) -> None:
         self.settings = settings
         self.now = 0.0
+        self.call_s = settings.min_call_s
+        """How much work a call should carry."""
+
         self.actions: list[Action] = []
         self.length = steps[-1].last + 1
         self.shared = PoolState(None, settings.slots_per_worker)
@@ -373,6 +384,7 @@ class SchedulerState:
         self.budget = ByteBudget(settings, self.length)
         self.barriers = Barriers(is_on=settings.has_barriers)
         self.last_done = 0.0
+        self.sources_ended = False
         self.ready = 0
         """Steps with tasks that can run now."""
 
@@ -431,6 +443,10 @@ class SchedulerState:
     def is_idle(self) -> bool:
         return not self.active and not self.calls
 
+    def expects_more(self, step: StepState) -> bool:
+        """Whether more tasks may reach this step than wait for it now."""
+        return not self.sources_ended or bool(self.active & (step.bit - 1))
+
     def setup_limit(self, *, worked_before: bool) -> int:
         """Return after how many failures in a row to give up.
 
@@ -473,7 +489,7 @@ class SchedulerState:
             step.flush = False
         elif bit & self.barriers.closed:
             self.ready &= ~bit
-        elif waiting >= step.spec.batch_size or step.flush or step.queue.suspects:
+        elif waiting >= step.min_tasks or step.flush or step.queue.suspects:
             self.ready |= bit
         else:
             self.ready &= ~bit

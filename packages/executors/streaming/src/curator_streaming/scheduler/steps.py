@@ -2,10 +2,30 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from curator_core import PlannedStage
+from curator_core.model.stages import AnyStage
 
-from curator_streaming.scheduler.resources import Need
+from curator_streaming.scheduler.resources import GB, Need
+
+
+@dataclass(frozen=True, slots=True)
+class RecyclingLimits:
+    """When the workers of a stage are replaced. 0 means never, None as for all other stages."""
+
+    max_lifetime_s: float | None = None
+    max_tasks: int | None = None
+    max_rss: int | None = None
+
+    @classmethod
+    def of(cls, stage: AnyStage) -> Self:
+        minutes, gb = stage.worker_max_lifetime_m, stage.worker_max_rss_gb
+        return cls(
+            None if minutes is None else minutes * 60,
+            stage.worker_max_tasks,
+            None if gb is None else int(gb * GB),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +50,9 @@ class StepSpec:
 
     timeout_s: float = 0.0
     """The time limit per task; 0 for none."""
+
+    limits: tuple[RecyclingLimits, ...] = ()
+    """When its workers are replaced, by each of its stages that says so."""
 
     @property
     def name(self) -> str:
@@ -78,6 +101,7 @@ def _single_step(position: int, planned: PlannedStage) -> StepSpec:
         num_workers=planned.num_workers,
         batch_size=planned.batch_size if planned.stage.works_on_batches else 1,
         timeout_s=planned.policy.timeout_s or 0.0,
+        limits=tuple(RecyclingLimits.of(part.stage) for part in planned.parts),
     )
 
 
@@ -90,6 +114,7 @@ def _fuse(before: StepSpec, after: StepSpec) -> StepSpec:
         need=replace(before.need, memory=before.need.memory + after.need.memory),
         batch_size=max(before.batch_size, after.batch_size),
         timeout_s=before.timeout_s + after.timeout_s if has_limit else 0.0,
+        limits=before.limits + after.limits,
     )
 
 
