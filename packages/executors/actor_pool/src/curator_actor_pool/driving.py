@@ -129,7 +129,7 @@ class Driver:
             self._peak = max(self._peak, turn.nbytes_in)
             try:
                 for parcel in call.given:
-                    for output in ray.get(parcel.ref).open():
+                    for output in ray.get(parcel.ref).unpack():
                         yield from self._run.add_output(output)
             except ray.exceptions.RayError as error:
                 self._crew.setbacks.lost(call.keys, error)
