@@ -108,7 +108,7 @@ class TestAKilledNode:
             seen.append(task.data[0])
             if len(seen) == 5:
                 time.sleep(0.5)
-                field.lose(doomed)
+                field.kill(doomed)
                 field.add(num_cpus=1, resources={"here": 1})
         assert ray.is_initialized()
         assert sorted(seen) == list(range(30))
@@ -165,7 +165,7 @@ class TestAClusterThatBecomesTooSmall:
         added: list[Any] = []
 
         def replace_node() -> None:
-            field.lose(doomed)
+            field.kill(doomed)
             added.append(field.add(num_cpus=1, resources={"rare": 1}))
 
         outputs = list(self.stream(tmp_path / "out", 60, replace_node))

@@ -69,8 +69,9 @@ def test_busy_workers_cause_a_warning(tmp_path: Path, caplog: pytest.LogCaptureF
     stalls: list[dict[str, Any]] = []
 
     def end(event: dict[str, Any]) -> None:
-        stalls.append(event)
-        release.touch()
+        if event["workers"]:  # else it is still starting
+            stalls.append(event)
+            release.touch()
 
     stream.run.events.listen(end, "stalled")
     outputs = list(stream)
@@ -83,11 +84,11 @@ def test_busy_workers_cause_a_warning(tmp_path: Path, caplog: pytest.LogCaptureF
 
 
 @needs_ray
-def test_a_stall_timeout_ends_busy_runs_too(tmp_path: Path) -> None:
+def test_a_stall_timeout_ends_the_run(tmp_path: Path) -> None:
     pipeline = Pipeline("p", stages=[SpinsUntil(str(tmp_path / "never"))])
     executor = StreamingExecutor(config={"stall_timeout": 2})
 
-    with pytest.raises(StageError, match=r"no progress for .*'spins_until' is busy"):
+    with pytest.raises(StageError, match=r"no progress for .*run it again"):
         pipeline.run(executor, tasks=[Task(1)])
 
 

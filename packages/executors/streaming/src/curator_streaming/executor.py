@@ -49,7 +49,7 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
     ) -> None:
         self.options = resolve_options(options, config, StreamingOptions, self.title)
 
-    def wrong_hints(self, plan: Plan) -> Iterable[str]:
+    def hint_problems(self, plan: Plan) -> Iterable[str]:
         for planned in plan.stages:
             at = f"stage {planned.index + 1} {planned.name!r}"
             for name, value in planned.hints.get("streaming", {}).items():

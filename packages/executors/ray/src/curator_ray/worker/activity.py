@@ -32,7 +32,7 @@ class WorkerActivity:
     """By the clock of its machine."""
 
     cpu_s: float
-    """Used so far by the process and its children."""
+    """CPU time that the process and its children used so far, or waited for while it was taken."""
 
     io_bytes: int
     """Read and written so far by the process and its children."""
@@ -96,7 +96,7 @@ def _read(
     return WorkerActivity(
         files.worker_id,
         time.monotonic(),
-        sum(map(_cpu_seconds, pids)),
+        sum(map(_cpu_seconds, pids)) + sum(map(_cpu_wait_seconds, pids)),
         sum(map(_io_bytes, pids)),
         gpu_busy,
         status.stage_index if status else None,
@@ -141,6 +141,14 @@ def _cpu_seconds(pid: int) -> float:
     """Return the CPU time of a process, including children that have ended."""
     stat = _stat_fields(pid)
     return sum(map(int, stat[11:15])) / os.sysconf("SC_CLK_TCK") if stat else 0.0
+
+
+def _cpu_wait_seconds(pid: int) -> float:
+    """Return how long the main thread was ready to run but had no CPU."""
+    try:
+        return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
 
 
 def _io_bytes(pid: int) -> int:
