@@ -26,8 +26,8 @@ PATIENCE = {
         "curator_streaming.engine.workers": ["FORCED_STOP_S", "TEARDOWN_TIMEOUT_S"],
     },
     RayActorPoolExecutor: {
-        "curator_actor_pool.driving": ["FORCED_STOP_S", "LAST_PATIENCE_S"],
-        "curator_actor_pool.pools": ["_END_PATIENCE_S"],
+        "curator_actor_pool.driver": ["FORCED_STOP_S", "ABORTED_TEARDOWN_S"],
+        "curator_actor_pool.pools": ["_TEARDOWN_S"],
     },
     RayDataExecutor: {
         "curator_ray_data.driver": ["FORCED_STOP_S", "_ABORTED_TEARDOWN_S", "_TEARDOWN_S"],

@@ -1,4 +1,4 @@
-"""One private Ray for the tests that need one; what decides without it is tried without."""
+"""One private Ray for the tests of this folder."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ if find_spec("curator_actor_pool") is None:
 
 
 @contextmanager
-def small() -> Iterator[None]:
+def small_ray() -> Iterator[None]:
     from curator_ray.cluster.connection import connected
     from curator_ray.cluster.private import PrivateCluster
 
@@ -24,4 +24,4 @@ def small() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def private_ray(one_ray: Any) -> None:
     pytest.importorskip("ray")
-    one_ray.use(small, Path(__file__).parent)
+    one_ray.use(small_ray, Path(__file__).parent)

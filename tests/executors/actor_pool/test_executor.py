@@ -1,4 +1,4 @@
-"""Rounds and batches, shared and own actors, what dies on the way, and what is said about it."""
+"""Rounds and batches, shared and own actors, dying workers, and errors."""
 
 import json
 import os
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("private_ray")
 Tasks = ProcessingStage[Task[Any], Task[Any]]
 
 
-def ran(stages: Sequence[Any], count: int = 40, mode: str = "rounds", **config: Any) -> RunResult:
+def run(stages: Sequence[Any], count: int = 40, mode: str = "rounds", **config: Any) -> RunResult:
     executor = RayActorPoolExecutor(config={"execution_mode": mode, **config})
     pipeline = Pipeline("p", stages=list(stages), max_failures=None)
     return pipeline.run(executor, tasks=[Task(n) for n in range(count)])
@@ -31,19 +31,19 @@ def ran(stages: Sequence[Any], count: int = 40, mode: str = "rounds", **config: 
 
 @dataclass
 class Stamps(Tasks):
-    """Notes when it was at work, and where."""
+    """Adds its start, its end and its process to each task."""
 
     seconds: float = 0.005
 
     def process(self, task: Task[Any]) -> Task[Any]:
-        begun = time.time()
+        started = time.time()
         time.sleep(self.seconds)
         stamps = task.data if isinstance(task.data, list) else []
-        return task.with_data([*stamps, (begun, time.time(), os.getpid())])
+        return task.with_data([*stamps, (started, time.time(), os.getpid())])
 
 
 class Gathers(Tasks):
-    """Has to see everything at once."""
+    """Needs all tasks at once."""
 
     batch_size = 10**9
 
@@ -51,13 +51,13 @@ class Gathers(Tasks):
         return Mixed([Task(sorted(task.data for task in tasks))])
 
 
-class Same(Tasks):
+class Passes(Tasks):
     def process(self, task: Task[Any]) -> Task[Any]:
         return task
 
 
-class KilledWhileStarting(Same):
-    """Five processes are killed while they unpack the pipeline."""
+class KilledWhileLoading(Passes):
+    """Kills five processes while they load the pipeline."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.parent = folder, os.getpid()
@@ -70,21 +70,21 @@ class KilledWhileStarting(Same):
 
 
 @dataclass
-class Fattens(Tasks):
+class Enlarges(Tasks):
     megabytes: int
 
     def process(self, task: Task[Any]) -> Task[Any]:
         return task.with_data(bytes(self.megabytes * 1_000_000))
 
 
-class Weighs(Tasks):
+class Measures(Tasks):
     def process(self, task: Task[Any]) -> Task[Any]:
         return task.with_data(len(task.data))
 
 
 @dataclass
-class Works(Tasks):
-    """Leaves its process id in a folder."""
+class WritesPid(Tasks):
+    """Writes its process id into a folder."""
 
     folder: str
 
@@ -94,7 +94,7 @@ class Works(Tasks):
         return task
 
 
-class Leaves(Tasks):
+class Exits(Tasks):
     """Ends its process at one task."""
 
     def process(self, task: Task[Any]) -> Task[Any]:
@@ -112,58 +112,58 @@ class DiesAtSetup(Tasks):
 
 
 class TestBatch:
-    def test_everything_passes_a_stage_before_the_next_begins(self) -> None:
-        result = ran([Stamps().with_(name=name) for name in ("one", "two", "three")], mode="batch")
+    def test_a_stage_finishes_all_tasks_before_the_next_starts(self) -> None:
+        result = run([Stamps().with_(name=name) for name in ("one", "two", "three")], mode="batch")
 
         assert len(result) == 40
         for stage in range(2):
             last_end = max(task.data[stage][1] for task in result)
             assert last_end <= min(task.data[stage + 1][0] for task in result)
 
-    def test_a_stage_that_has_to_see_everything_does(self) -> None:
-        [task] = ran([Same(), Gathers(), Same().with_(name="behind")], 90, "batch")
+    def test_a_stage_may_get_all_tasks_in_one_call(self) -> None:
+        [task] = run([Passes(), Gathers(), Passes().with_(name="behind")], 90, "batch")
 
         assert task.data == list(range(90))
 
-    def test_more_than_the_store_holds_goes_by_way_of_the_disk(self) -> None:
-        result = ran([Fattens(8), Weighs()], 60, "batch")  # 480 MB in a store of 300
+    def test_data_may_exceed_the_object_store(self) -> None:
+        result = run([Enlarges(8), Measures()], 60, "batch")  # 480 MB in a store of 300
 
         assert [task.data for task in result] == [8_000_000] * 60
 
 
 class TestRounds:
-    def test_each_goes_through_all_stages_before_the_next(self, tmp_path: Path) -> None:
+    def test_each_passes_all_stages_before_the_next(self, tmp_path: Path) -> None:
         (tmp_path / "out").mkdir()
-        ran([Same(), Writes(str(tmp_path / "out"))], 30)
+        run([Passes(), Writes(str(tmp_path / "out"))], 30)
 
         [file] = (tmp_path / "out").glob(".curator/*/events.jsonl")
-        told = [json.loads(line) for line in file.read_text().splitlines()]
-        assert [e["sources"] for e in told if e["event"] == "round_ended"] == [1, 4, 16, 9]
+        events = [json.loads(line) for line in file.read_text().splitlines()]
+        assert [e["sources"] for e in events if e["event"] == "round_ended"] == [1, 4, 16, 9]
 
-    def test_they_hold_no_more_than_they_may(self, tmp_path: Path) -> None:
+    def test_they_stay_within_their_bytes(self, tmp_path: Path) -> None:
         (tmp_path / "out").mkdir()
-        stages = [Fattens(2), Weighs(), Writes(str(tmp_path / "out"))]
-        ran(stages, 40, max_round_gb=0.01)
+        stages = [Enlarges(2), Measures(), Writes(str(tmp_path / "out"))]
+        run(stages, 40, max_round_gb=0.01)
 
         [file] = (tmp_path / "out").glob(".curator/*/events.jsonl")
-        told = [json.loads(line) for line in file.read_text().splitlines()]
-        rounds = [e for e in told if e["event"] == "round_ended"]
+        events = [json.loads(line) for line in file.read_text().splitlines()]
+        rounds = [e for e in events if e["event"] == "round_ended"]
         assert max(e["sources"] for e in rounds) == 4
         assert max(e["peak_bytes"] for e in rounds) < 10_000_000
 
 
 class TestActors:
-    def test_stages_of_equal_size_share_them_and_others_have_their_own(self) -> None:
+    def test_stages_of_equal_size_share_actors(self) -> None:
         own = Stamps().with_(name="own", num_workers=1)
 
-        result = ran([Stamps(), Stamps().with_(name="again"), own], 60)
+        result = run([Stamps(), Stamps().with_(name="again"), own], 60)
 
         pids = [Counter(task.data[stage][2] for task in result) for stage in range(3)]
         assert len(pids[0] | pids[1]) <= 2
         assert len(pids[2]) == 1
         assert not set(pids[2]) & set(pids[0])
 
-    def test_one_that_is_killed_is_replaced_and_nothing_is_lost(
+    def test_killed_actors_are_replaced_and_no_task_is_lost(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         killed: list[int] = []
@@ -178,7 +178,7 @@ class TestActors:
 
         thread = threading.Thread(target=kill_some)
         thread.start()
-        result = ran([Works(str(tmp_path))], 200)
+        result = run([WritesPid(str(tmp_path))], 200)
         over.set()
         thread.join()
 
@@ -188,34 +188,32 @@ class TestActors:
         assert result.quarantined == []
         assert "A worker died or was killed" not in "".join(capsys.readouterr())
 
-    def test_a_task_that_ends_its_process_is_set_aside_alone(self) -> None:
-        result = ran([Same(), Leaves(), Same().with_(name="behind")])
+    def test_only_the_task_that_ends_its_process_is_quarantined(self) -> None:
+        result = run([Passes(), Exits(), Passes().with_(name="behind")])
 
         assert sorted(task.data for task in result) == [n for n in range(40) if n != 17]
         [record] = result.quarantined
         assert (record.reason, record.attempts) == ("its worker left with os._exit(3)", 2)
 
-    def test_workers_that_are_killed_before_a_stage_runs_are_no_evidence_against_it(
-        self, tmp_path: Path
-    ) -> None:
-        result = ran([KilledWhileStarting(tmp_path)], 3)
+    def test_workers_killed_before_a_stage_runs_are_not_blamed_on_it(self, tmp_path: Path) -> None:
+        result = run([KilledWhileLoading(tmp_path)], 3)
 
         assert len(result) == 3
         assert sum(result.worker_restarts.values()) == 5
 
 
 class TestErrors:
-    def test_a_stage_whose_actors_die_while_it_is_set_up(self) -> None:
-        told = (
-            r"dies_at_setup could not be set up 3 times; last: a worker died.*'dies_at_setup' was "
-            "being set up.*the same command does the rest"
+    def test_a_stage_that_kills_its_actors_during_setup_fails_the_run(self) -> None:
+        message = (
+            "dies_at_setup could not be set up 3 times; last: a worker died.*'dies_at_setup' was "
+            "being set up.*run it again to resume"
         )
-        with pytest.raises(StageError, match=told):
-            ran([Same(), DiesAtSetup()], 1)
+        with pytest.raises(StageError, match=message):
+            run([Passes(), DiesAtSetup()], 1)
 
-    def test_a_task_that_cannot_travel(self) -> None:
+    def test_a_task_that_cannot_be_pickled_is_refused(self) -> None:
         with pytest.raises(PipelineError, match=r"\(Task\).*cannot be pickled.*plain data"):
-            Pipeline("p", stages=[Same()]).run(
+            Pipeline("p", stages=[Passes()]).run(
                 RayActorPoolExecutor(), tasks=[Task(threading.Lock())]
             )
 

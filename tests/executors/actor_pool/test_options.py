@@ -1,4 +1,4 @@
-"""Options: what they mean, and what is said about wrong ones."""
+"""Options, and the errors for wrong ones."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ from curator_core.testing.contract.stages import Adds
 
 
 @pytest.mark.parametrize(
-    ("config", "told"),
+    ("config", "message"),
     [
         ({"reserved_cpu": 1}, "has no option 'reserved_cpu' (did you mean reserved_cpus?)"),
         ({"execution_mode": "bach"}, "at once) (did you mean batch?)"),
@@ -23,12 +23,12 @@ from curator_core.testing.contract.stages import Adds
         ({"round_minutes": True}, "round_minutes is True, but must be a number"),
     ],
 )
-def test_what_is_wrong_is_named(config: dict[str, Any], told: str) -> None:
-    with pytest.raises(PipelineError, match=re.escape(told)):
+def test_wrong_values_are_named(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(PipelineError, match=re.escape(message)):
         RayActorPoolExecutor(config=config)
 
 
-def test_options_or_a_config() -> None:
+def test_options_and_config_have_the_same_names() -> None:
     options = ActorPoolOptions(execution_mode="batch", reserved_cpus=1)
 
     assert RayActorPoolExecutor(options).options == options
@@ -38,13 +38,13 @@ def test_options_or_a_config() -> None:
         RayActorPoolExecutor(options, config={})
 
 
-def test_a_round_takes_half_of_the_store_unless_it_is_told_otherwise() -> None:
-    assert ActorPoolOptions().round_bytes(2e9) == 1e9
-    assert ActorPoolOptions().round_bytes(1e6) == 64 << 20
-    assert ActorPoolOptions(max_round_gb=0.25).round_bytes(2e9) == 0.25e9
+def test_a_round_takes_half_of_the_store_by_default() -> None:
+    assert ActorPoolOptions().max_round_bytes(2e9) == 1e9
+    assert ActorPoolOptions().max_round_bytes(1e6) == 64 << 20
+    assert ActorPoolOptions(max_round_gb=0.25).max_round_bytes(2e9) == 0.25e9
 
 
-def test_a_hint_for_it_is_none() -> None:
+def test_hints_are_refused() -> None:
     stage = Adds(1).with_(hints={"actor_pool": {"fuse": False}})
 
     with pytest.raises(PipelineError, match="stage 1 'adds': no actor_pool hint 'fuse'"):

@@ -1,6 +1,6 @@
-"""The blocks of a job, and how a job ends, also with a Ray Data that differs."""
+"""Pool sizes, the blocks of a job, and how a job ends, also on unknown versions of Ray."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +11,9 @@ from curator_core import Pipeline, Resources, Task
 from curator_core.errors import StageError
 from curator_core.testing.contract.stages import Lives
 from curator_ray.cluster.nodes import ClusterFacts, NodeFacts
+from curator_ray.compat import PrivateName
+from curator_ray.compat import is_tested as is_tested_version
+from curator_ray_data.compat import CREATE_EXECUTOR
 from curator_ray_data.context import BlockErrors
 from curator_ray_data.job import Job, pool_size
 from curator_ray_data.plan import operators_of, shares_of
@@ -28,30 +31,20 @@ class FakeExecutor:
         self.was_shut_down = not force
 
 
-class Dataset:
+class FakeDataset:
     """The parts of a Ray Data dataset that a job uses."""
 
     def __init__(self, executor: FakeExecutor) -> None:
-        self._executor = executor
-        self._create_executor: Callable[[], FakeExecutor]
+        self.executor = executor
 
     def iter_batches(self, **_: Any) -> Iterator[str]:
         return iter(self._create_executor().blocks)
 
-
-class KnownDataset(Dataset):
-    def _create_executor(self) -> FakeExecutor:  # type: ignore[override]
-        return self._executor
+    def _create_executor(self) -> FakeExecutor:
+        return self.executor
 
 
-class UnknownDataset(Dataset):
-    """That of a version without the private name."""
-
-    def iter_batches(self, **_: Any) -> Iterator[str]:
-        return iter(self._executor.blocks)
-
-
-class FailingDataset(KnownDataset):
+class FailingDataset(FakeDataset):
     """Raises as Ray Data does."""
 
     def iter_batches(self, **_: Any) -> Iterator[str]:
@@ -85,7 +78,16 @@ class TestPoolSize:
         assert self.size(100, can_grow=True, resources=disk)["max_size"] == 2
 
 
-def job_of(dataset: Dataset) -> Job:
+@pytest.fixture(params=["tested", "unknown"])
+def is_tested(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the version of Ray is a tested one."""
+    is_tested = request.param == "tested"
+    create = FakeDataset._create_executor if is_tested else None
+    monkeypatch.setattr(PrivateName, "get", lambda _: create)
+    return is_tested
+
+
+def job_of(dataset: FakeDataset) -> Job:
     return Job(dataset, BlockErrors())  # type: ignore[arg-type]
 
 
@@ -93,28 +95,33 @@ def blocks_of(job: Job) -> list[Any]:
     return [block for block in job.blocks() if block is not None]
 
 
-@pytest.mark.parametrize("kind", [KnownDataset, UnknownDataset])
-def test_gives_all_blocks(kind: type[Dataset]) -> None:
-    job = job_of(kind(FakeExecutor(3)))
+@pytest.mark.usefixtures("is_tested")
+def test_gives_all_blocks() -> None:
+    job = job_of(FakeDataset(FakeExecutor(3)))
     assert blocks_of(job) == ["a block"] * 3
     assert job.close(5.0)
 
 
-@pytest.mark.parametrize("kind", [KnownDataset, UnknownDataset])
-def test_can_be_closed_early(kind: type[Dataset]) -> None:
+def test_can_be_closed_early(is_tested: bool) -> None:
     executor = FakeExecutor(9)
-    job = job_of(kind(executor))
+    job = job_of(FakeDataset(executor))
     next(block for block in job.blocks() if block is not None)
 
     assert job.close(5.0)
-    assert executor.was_shut_down == (kind is KnownDataset)
+    assert executor.was_shut_down == is_tested
 
 
 def test_can_be_closed_before_it_was_started() -> None:
-    assert job_of(KnownDataset(FakeExecutor())).close(5.0)
+    assert job_of(FakeDataset(FakeExecutor())).close(5.0)
 
 
 def test_errors_inside_ray_data_are_explained() -> None:
     job = job_of(FailingDataset(FakeExecutor()))
     with pytest.raises(StageError, match="ValueError: Invalid scheduling strategy"):
         blocks_of(job)
+
+
+def test_the_private_name_is_that_of_the_installed_ray() -> None:
+    if not is_tested_version():
+        pytest.skip("not a tested version of Ray")
+    assert CREATE_EXECUTOR.get() is not None

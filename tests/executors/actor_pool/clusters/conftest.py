@@ -1,4 +1,4 @@
-"""A cluster of three nodes on this machine: with a CPU each, one with two GPUs, one with a disk."""
+"""Three nodes on this machine with a CPU each; one has two GPUs, one has a disk."""
 
 import tempfile
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def three(one_ray: Any) -> Any:
 
 
 @pytest.fixture
-def field(three: Any) -> Iterator[Any]:
-    """The same, with nodes that come and go; afterwards it is as it was."""
+def changing(three: Any) -> Iterator[Any]:
+    """The same cluster. Nodes that a test adds are removed after it."""
     yield three
     three.kill_added()

@@ -1,4 +1,4 @@
-"""The executor that has one stage after the other at work, each in a pool of actors."""
+"""The executor that runs one stage after the other, each in a pool of actors."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RayActorPoolExecutor(RayExecutor[ActorPoolOptions]):
-    """Runs stage after stage on a Ray cluster: each has all of it, and a barrier stands behind it.
+    """Runs stage after stage on a Ray cluster. Each stage uses all of it and ends before the next.
 
     The cluster is the one that Ray is connected to, else `address`, else RAY_ADDRESS, else a
     private one on this machine that ends with the run. Give `options`, or a `config` with the same
@@ -42,23 +42,22 @@ class RayActorPoolExecutor(RayExecutor[ActorPoolOptions]):
         ]
 
     def unmet_demands(self, plan: Plan, cluster: "ClusterFacts") -> Iterable[str]:
-        from curator_actor_pool.places import unfit
+        from curator_actor_pool.placement import find_unmet_demands
 
-        return unfit(plan, cluster, self.options.reserved_cpus, self.options.reserved_gpus)
+        reserved = self.options.reserved_cpus, self.options.reserved_gpus
+        return find_unmet_demands(plan, cluster, *reserved)
 
     def outputs(
         self, plan: Plan, run: "RemoteRun", connection: "Connection", survey: "Survey"
     ) -> Iterator[AnyTask]:
-        from curator_ray.worker.handle import (
-            WorkerLauncher,  # not to be imported where Ray is refused
-        )
+        from curator_ray.worker.handle import WorkerLauncher
 
-        from curator_actor_pool.driving import Driver
+        from curator_actor_pool.driver import Driver
 
-        hosts = WorkerLauncher(
+        launcher = WorkerLauncher(
             plan, run.token, folder=connection.folder, send_modules=survey.spans_machines
         )
         try:
-            yield from Driver(run, self.options, survey, hosts).outputs()
+            yield from Driver(run, self.options, survey, launcher).outputs()
         finally:
-            hosts.close()
+            launcher.close()

@@ -1,4 +1,4 @@
-"""Options of the actor pool executor. Each of them changes what it does."""
+"""Options of the actor pool executor."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ _MODES = {
     ROUNDS: "as many sources at a time as fit into memory",
     BATCH: "all of them at once",
 }
-_SHARE_OF_STORE = 0.5
-_AT_LEAST = 64 << 20
+_STORE_SHARE = 0.5
+_MIN_ROUND_BYTES = 64 << 20
 _ABOVE_ZERO = (
     "max_round_gb",
     "round_minutes",
@@ -30,33 +30,33 @@ class ActorPoolOptions:
     """How a run uses its cluster; the defaults suit nearly everybody."""
 
     execution_mode: str = ROUNDS
-    """With "batch" all there is passes a stage before the next one begins; with "rounds" some
-    sources at a time do."""
+    """With "batch" a stage finishes all tasks before the next stage starts; with "rounds" it
+    finishes those of some sources at a time."""
 
     reserved_cpus: float = 0.0
-    """So many CPUs of the cluster are kept free of actors."""
+    """CPUs of the cluster that are kept free of actors."""
 
     reserved_gpus: float = 0.0
-    """So many of its GPUs."""
+    """GPUs of the cluster that are kept free of actors."""
 
     max_round_gb: float | None = None
-    """How much of a round may lie between two stages; half of the object store unless given."""
+    """How much data of a round may be stored between two stages. Default: half of the object
+    store."""
 
     round_minutes: float = 10.0
-    """About how long a round takes: nothing of it is finished before its last stage."""
+    """About how long a round takes. No source of a round is finished before the last stage."""
 
     slots_per_actor: int = 2
-    """Calls under way per actor."""
+    """Calls that an actor may have at a time."""
 
     wait_limit_s: float = 600.0
-    """How long a stage waits for hardware that has gone, before the run fails (and can be
-    resumed)."""
+    """How long a stage waits for hardware that was lost. Then the run fails; it can be resumed."""
 
     address: str | None = None
-    """The cluster that is joined, where Ray is not connected to one already."""
+    """The cluster to join, if Ray is not connected to one already."""
 
     object_store_gb: float | None = None
-    """How large the object store of a private cluster is; Ray decides unless given."""
+    """Size of the object store of a private cluster. Default: Ray decides."""
 
     def __post_init__(self) -> None:
         if problems := list(self._problems()):
@@ -64,9 +64,11 @@ class ActorPoolOptions:
 
     def _problems(self) -> Iterator[str]:
         yield from choice_problems("execution_mode", self.execution_mode, _MODES)
-        wrong = list(number_problems(self, (*_ABOVE_ZERO, *_ZERO_OR_MORE), ("slots_per_actor",)))
-        yield from wrong
-        if wrong:
+        wrong_types = list(
+            number_problems(self, (*_ABOVE_ZERO, *_ZERO_OR_MORE), ("slots_per_actor",))
+        )
+        yield from wrong_types
+        if wrong_types:
             return
         for name in _ABOVE_ZERO:
             if getattr(self, name) is not None and getattr(self, name) <= 0:
@@ -83,8 +85,8 @@ class ActorPoolOptions:
     def is_batch(self) -> bool:
         return self.execution_mode == BATCH
 
-    def round_bytes(self, store_bytes: float) -> float:
-        """What may wait between two stages, with so much object store on all nodes."""
+    def max_round_bytes(self, store_bytes: float) -> float:
+        """Return how much may be stored between two stages, given the size of all stores."""
         if self.max_round_gb is not None:
             return self.max_round_gb * 1e9
-        return max(_AT_LEAST, store_bytes * _SHARE_OF_STORE)
+        return max(_MIN_ROUND_BYTES, store_bytes * _STORE_SHARE)

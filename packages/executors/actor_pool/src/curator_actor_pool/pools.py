@@ -1,4 +1,4 @@
-"""Pools: the actors of a run, started where there is room, kept as long as they may be of use."""
+"""The actors of a run: started where there is room, and kept as long as they may be needed."""
 
 import logging
 import time
@@ -9,274 +9,290 @@ from typing import Any, Literal
 
 from curator_core import PlannedStage
 from curator_core.model.crash_attribution import Blame
+from curator_core.model.reports import CallReport
 from curator_ray.cluster.nodes import NodeFacts
-from curator_ray.inbox import Inbox
+from curator_ray.inbox import Inbox, Received
 from curator_ray.resources import eligible_nodes
 from curator_ray.worker.handle import WorkerHandle, WorkerLauncher
 from curator_ray.worker.messages import CallResult
 
-from curator_actor_pool.lots import Lot, Stored
-from curator_actor_pool.places import Kind, room_left, spread
+from curator_actor_pool.placement import ActorKind, max_actors_beside, spread
+from curator_actor_pool.stored_tasks import StoredTasks, TaskRange
 
 LOG = logging.getLogger("curator_core")
 
-_END_PATIENCE_S = 30.0
+_TEARDOWN_S = 30.0
 """How long an actor may take to tear down."""
 
-LAST_PATIENCE_S = 15.0
-"""How long at the end of a run that was broken off. On a busy machine 5 s are soon over."""
+ABORTED_TEARDOWN_S = 15.0
+"""The same for a run that is broken off."""
 
-_START_PATIENCE_S = 20.0
-"""After how long it is said that an actor does not start."""
+_WARN_START_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What an answer will be about."""
+    """What a message of an actor is about."""
 
-    kind: Literal["hello", "prepare", "call", "drop", "end"]
-    member: int
+    kind: Literal["start", "setup", "call", "teardown", "end"]
+    actor: int
     call: int = -1
 
 
 @dataclass(eq=False)
-class Call:
-    """Tasks that an actor was given. `given` holds what it gave so far."""
+class ActorCall:
+    """Tasks that an actor has, and the outputs it has returned so far."""
 
     number: int
-    lots: list[Lot]
+    ranges: list[TaskRange]
     tasks: int
-    given: list[Stored] = field(default_factory=list)
+    outputs: list[StoredTasks] = field(default_factory=list)
     nbytes: int = 0
     seconds: float = 0.0
 
+    def add(self, result: CallResult, outputs: Any, node: str) -> CallReport | None:
+        """Add a result; return the report if it was the last one."""
+        self.seconds += result.seconds
+        if len(result):
+            self.nbytes += result.nbytes
+            self.outputs.append(
+                StoredTasks(outputs, result.task_ids, result.sources, result.nbytes, node)
+            )
+        return result.report
+
 
 @dataclass(eq=False)
-class Member:
-    """One actor."""
-
+class PoolActor:
     number: int
-    host: WorkerHandle
+    handle: WorkerHandle
     node: str
-    kind: Kind
-    calls: dict[int, Call] = field(default_factory=dict)
+    kind: ActorKind
+    calls: dict[int, ActorCall] = field(default_factory=dict)
     ready: set[int] = field(default_factory=set)
-    """The stages that are set up there."""
+    """The stages that are set up."""
 
-    preparing: int | None = None
+    setting_up: int | None = None
     is_up: bool = False
-    is_told: bool = False
-    ended_by: float | None = None
-    """It was asked to end, and is waited for no longer than that."""
+    has_warned: bool = False
+    end_deadline: float | None = None
+    """Set once the actor was asked to end."""
 
-    began: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def state(self) -> str:
+        if self.end_deadline is not None:
+            return "stopping"
+        if not self.is_up:
+            return "starting"
+        return "busy" if self.calls else "idle"
 
 
-class Pools:
-    """All actors that there are, of whichever stage."""
+class ActorPools:
+    """All actors of a run, whatever stages they run."""
 
-    def __init__(self, hosts: WorkerLauncher) -> None:
-        self.members: dict[int, Member] = {}
-        self.inbox: Inbox[Subject] = Inbox()
+    def __init__(self, launcher: WorkerLauncher) -> None:
+        self.actors: dict[int, PoolActor] = {}
         self.nodes: dict[str, NodeFacts] = {}
-        """The nodes that may be used, with what is ours there."""
+        """The nodes that may be used, with the part of them that is ours."""
 
         self.with_gpus: set[str] = set()
-        self._expected: list[NodeFacts] = []
         self.changes = 0
-        """Counts whatever may leave room for another actor."""
+        """Counts what may leave room for another actor."""
 
-        self._kinds: dict[int, Kind] = {}
-        self._hosts = hosts
-        self._numbers = 0
-        self._calls = 0
+        self._inbox: Inbox[Subject] = Inbox()
+        self._expected: list[NodeFacts] = []
+        self._kinds: dict[int, ActorKind] = {}
+        self._launcher = launcher
+        self._last_actor = 0
+        self._last_call = 0
 
-    # Who is there
-
-    def of(self, planned: PlannedStage) -> list[Member]:
-        """The actors that may run this stage, those included that are still starting."""
+    def of(self, planned: PlannedStage) -> list[PoolActor]:
+        """Return the actors that may run this stage, including those that are starting."""
         kind = self._kind(planned)
-        return [m for m in self.members.values() if m.kind == kind and m.ended_by is None]
+        return [a for a in self.actors.values() if a.kind == kind and a.end_deadline is None]
 
-    def ready(self, planned: PlannedStage) -> list[Member]:
-        return [m for m in self.of(planned) if planned.index in m.ready]
+    def ready(self, planned: PlannedStage) -> list[PoolActor]:
+        return [actor for actor in self.of(planned) if planned.index in actor.ready]
 
-    def _kind(self, planned: PlannedStage) -> Kind:
+    def take_messages(self, timeout_s: float) -> list[Received[Subject]]:
+        return self._inbox.take(timeout_s)
+
+    def _kind(self, planned: PlannedStage) -> ActorKind:
         if planned.index not in self._kinds:
-            self._kinds[planned.index] = Kind.of(planned)
+            self._kinds[planned.index] = ActorKind.of(planned)
         return self._kinds[planned.index]
 
-    # Starting and preparing
+    # Start and set up
 
-    def use(self, node: NodeFacts) -> None:
-        """This node may be used from now on."""
+    def add_node(self, node: NodeFacts) -> None:
         self.nodes[node.node_id] = node
         self.changes += 1
 
-    def expect(self, nodes: list[NodeFacts]) -> None:
-        """These are not ours yet, but likely to be in a moment."""
+    def expect_nodes(self, nodes: list[NodeFacts]) -> None:
+        """Record nodes that are likely to be added in a moment."""
         if nodes != self._expected:
             self._expected = nodes
             self.changes += 1
 
-    def staff(self, planned: PlannedStage, most: int, shunned: Iterable[str] = ()) -> None:
-        """Have up to `most` actors for a stage, or as many as fit or were asked for."""
-        mine = self.of(planned)
-        for member in mine:
-            self._prepare(member, planned)
-        missing = min(most, planned.num_workers or most) - len(mine)
+    def scale(self, planned: PlannedStage, wanted: int, avoided: Iterable[str] = ()) -> None:
+        """Have up to `wanted` actors for a stage, or its fixed number, as far as there is room."""
+        present = self.of(planned)
+        for actor in present:
+            self.set_up(actor, planned)
+        missing = min(wanted, planned.num_workers or wanted) - len(present)
         if missing <= 0:
             return
         nodes = list(self.nodes.values())
-        fit = eligible_nodes(planned.resources, nodes, self.with_gpus, self._expected)
-        names = [name for name in fit if name not in set(shunned)] or fit
-        present = Counter(member.node for member in mine)
-        if sum(self._room(planned, name, present) for name in names) < missing:
+        eligible = eligible_nodes(planned.resources, nodes, self.with_gpus, self._expected)
+        names = [name for name in eligible if name not in set(avoided)] or eligible
+        per_node = Counter(actor.node for actor in present)
+        if sum(self._free(planned, name, per_node) for name in names) < missing:
             self._make_room(planned, names)
-        rooms = {name: self._room(planned, name, present) for name in names}
-        for name in spread(missing, rooms, present):
+        free = {name: self._free(planned, name, per_node) for name in names}
+        for name in spread(missing, free, per_node):
             self._start(planned, self.nodes[name])
 
-    def _room(self, planned: PlannedStage, node: str, present: Counter[str]) -> int:
+    def _free(self, planned: PlannedStage, node: str, present: Counter[str]) -> int:
         kind = self._kind(planned)
-        others = [m.kind.resources for m in self.members.values()
-                  if m.node == node and m.kind != kind and m.ended_by is None]  # fmt: skip
-        return room_left(planned, self.nodes[node], others) - present[node]
+        others = [
+            actor.kind.resources
+            for actor in self.actors.values()
+            if actor.node == node and actor.kind != kind and actor.end_deadline is None
+        ]
+        return max_actors_beside(planned, self.nodes[node], others) - present[node]
 
     def _make_room(self, planned: PlannedStage, names: Sequence[str]) -> None:
-        """End actors of other stages, which are idle now, where they hold what this one lacks."""
+        """End idle actors of other stages that hold what this stage needs."""
         kind = self._kind(planned)
         for name in names:
-            alone = room_left(planned, self.nodes[name], ())
-            for member in [m for m in self.members.values() if m.node == name and m.kind != kind]:
-                if room_left(planned, self.nodes[name], [member.kind.resources]) < alone:
-                    self.let_end(member)
+            alone = max_actors_beside(planned, self.nodes[name], ())
+            for actor in [a for a in self.actors.values() if a.node == name and a.kind != kind]:
+                beside = max_actors_beside(planned, self.nodes[name], [actor.kind.resources])
+                if beside < alone:
+                    self.end(actor)
 
     def _start(self, planned: PlannedStage, node: NodeFacts) -> None:
-        self._numbers += 1
-        host = self._hosts.start(
-            str(self._numbers),
+        self._last_actor += 1
+        handle = self._launcher.start(
+            str(self._last_actor),
             planned.resources,
             node=node,
             runtime_env=planned.runtime_env,
-            options={"num_cpus": 0},  # stages take turns, and the CPUs of the run are reserved
+            options={"num_cpus": 0},  # stages take turns, and the run has reserved its CPUs
         )
-        member = Member(self._numbers, host, node.node_id, self._kind(planned))
-        self.members[member.number] = member
-        self.inbox.expect(host.ready, Subject("hello", member.number))
+        actor = PoolActor(self._last_actor, handle, node.node_id, self._kind(planned))
+        self.actors[actor.number] = actor
+        self._inbox.expect(handle.ready, Subject("start", actor.number))
 
-    def greeted(self, member: Member, planned: PlannedStage) -> None:
-        member.is_up = True
-        if member.kind == self._kind(planned):
-            self._prepare(member, planned)
-
-    def _prepare(self, member: Member, planned: PlannedStage) -> None:
-        """Before it has greeted it is told nothing: it can then be ended without a word, too."""
+    def set_up(self, actor: PoolActor, planned: PlannedStage) -> None:
+        """Set a stage up, unless the actor is still starting: then it can be killed at once."""
+        if actor.kind != self._kind(planned):
+            return
         index = planned.index
-        if member.is_up and index not in member.ready and member.preparing is None:
-            member.preparing = index
-            ref = member.host.set_up((index, index))
-            self.inbox.expect(ref, Subject("prepare", member.number))
+        if actor.is_up and index not in actor.ready and actor.setting_up is None:
+            actor.setting_up = index
+            self._inbox.expect(actor.handle.set_up((index, index)), Subject("setup", actor.number))
 
     # Calls
 
-    def dispatch(
-        self, member: Member, planned: PlannedStage, lots: list[Lot], blame: Blame | None
+    def call(
+        self,
+        actor: PoolActor,
+        planned: PlannedStage,
+        ranges: list[TaskRange],
+        blame: Blame | None,
     ) -> None:
-        self._calls += 1
-        call = Call(self._calls, lots, sum(map(len, lots)))
-        member.calls[call.number] = call
+        self._last_call += 1
+        call = ActorCall(self._last_call, ranges, sum(map(len, ranges)))
+        actor.calls[call.number] = call
         step = (planned.index, planned.index)
-        spans = [(lot.start, lot.stop) for lot in lots]
-        refs = [lot.parcel.ref for lot in lots]
-        subject = Subject("call", member.number, call.number)
+        spans = [(tasks.start, tasks.stop) for tasks in ranges]
+        refs = [tasks.stored.ref for tasks in ranges]
+        subject = Subject("call", actor.number, call.number)
         if planned.fans_out:
-            self.inbox.expect_stream(member.host.stream(step, blame, spans, refs), subject)
+            self._inbox.expect_stream(actor.handle.stream(step, blame, spans, refs), subject)
         else:
-            begun = member.host.run(step, blame, spans, refs)
-            self.inbox.expect(begun.result, subject, begun.outputs)
+            pending = actor.handle.run(step, blame, spans, refs)
+            self._inbox.expect(pending.result, subject, pending.outputs)
 
-    # Ending
+    # End
 
     def release(self, planned: PlannedStage) -> None:
-        """This stage is not needed any more: nor are actors of its own, and what it had set up."""
-        for member in self.of(planned):
-            if member.kind.stage is not None:
-                self.let_end(member)
-            elif planned.index in member.ready:
-                member.ready.discard(planned.index)
-                ref = member.host.tear_down(planned.index)
-                self.inbox.expect(ref, Subject("drop", member.number))
+        """Tear down a stage that is not needed any more, and end actors that only run it."""
+        for actor in self.of(planned):
+            if actor.kind.stage is not None:
+                self.end(actor)
+            elif planned.index in actor.ready:
+                actor.ready.discard(planned.index)
+                ref = actor.handle.tear_down(planned.index)
+                self._inbox.expect(ref, Subject("teardown", actor.number))
 
-    def let_end(self, member: Member) -> None:
-        """Have it tear down and leave."""
-        if member.ended_by is not None:
+    def end(self, actor: PoolActor) -> None:
+        """Let an actor tear down and end."""
+        if actor.end_deadline is not None:
             return
-        if not member.is_up:
-            self.remove(member)
+        if not actor.is_up:
+            self.remove(actor)
             return
         self.changes += 1
-        member.ended_by = time.monotonic() + _END_PATIENCE_S
-        self.inbox.expect(member.host.end(), Subject("end", member.number))
+        actor.end_deadline = time.monotonic() + _TEARDOWN_S
+        self._inbox.expect(actor.handle.end(), Subject("end", actor.number))
 
-    def remove(self, member: Member) -> None:
-        """It is gone, or is to be gone now: nothing is heard of it any more."""
+    def remove(self, actor: PoolActor) -> None:
+        """Kill an actor, dead or alive, and ignore its further messages."""
         self.changes += 1
-        self.members.pop(member.number, None)
-        member.host.kill()
-        kinds: tuple[Any, ...] = ("hello", "prepare", "drop", "end")
-        subjects = {Subject(kind, member.number) for kind in kinds}
-        self.inbox.forget(subjects | {Subject("call", member.number, n) for n in member.calls})
+        self.actors.pop(actor.number, None)
+        actor.handle.kill()
+        kinds: tuple[Any, ...] = ("start", "setup", "teardown", "end")
+        subjects = {Subject(kind, actor.number) for kind in kinds}
+        self._inbox.forget(subjects | {Subject("call", actor.number, n) for n in actor.calls})
 
-    def look_after(self) -> None:
-        """To be called now and then: for those that do not start, and those that do not end."""
+    def check(self) -> None:
+        """Kill actors that do not end in time; warn of those that do not start."""
         now = time.monotonic()
-        for member in list(self.members.values()):
-            if member.ended_by is not None and now > member.ended_by:
-                self.remove(member)
-            elif not member.is_up and now - member.began > _START_PATIENCE_S:
-                self._tell_of_wait(member, now)
+        for actor in list(self.actors.values()):
+            if actor.end_deadline is not None and now > actor.end_deadline:
+                self.remove(actor)
+            elif not actor.is_up and not actor.has_warned and now - actor.started > _WARN_START_S:
+                actor.has_warned = True
+                LOG.warning(
+                    "actor pool: actor %d has been waiting for %.0f s to start on node %s: others "
+                    "hold what it needs there, or its environment takes long",
+                    actor.number, now - actor.started, actor.node[:8],
+                )  # fmt: skip
 
-    def _tell_of_wait(self, member: Member, now: float) -> None:
-        if not member.is_told:
-            member.is_told = True
-            LOG.warning(
-                "actor pool: actor %d has been waiting for %.0f s to start on node %s: others hold "
-                "what it needs there, or its environment takes long",
-                member.number, now - member.began, member.node[:8],
-            )  # fmt: skip
+    def end_all(self, abort_timeout_s: float | None = None) -> list[tuple[str, CallResult]]:
+        """End all actors, and kill those that take too long; return their last results.
 
-    def end_all(self, last_patience_s: float | None = None) -> list[tuple[str, CallResult]]:
-        """Tear all of them down, and leave nobody behind; what they had still to say.
-
-        With `last_patience_s` what they are at is broken off.
+        With `abort_timeout_s` their current calls are interrupted.
         """
         import ray
 
-        self.inbox.forget_all()
-        ends: dict[Any, str] = {}
-        breaks_off = last_patience_s is not None
-        patience = _END_PATIENCE_S if last_patience_s is None else last_patience_s
+        self._inbox.forget_all()
+        timeout_s = _TEARDOWN_S if abort_timeout_s is None else abort_timeout_s
+        refs: dict[Any, str] = {}
         try:
-            for member in self.members.values():
-                if breaks_off and member.calls:
-                    member.host.abort()
-                if member.is_up:
-                    ends[member.host.end()] = str(member.number)
-            if ends:
-                ray.wait(list(ends), num_returns=len(ends), timeout=patience)
-            return [(ends[ref], told) for ref in ends if (told := _said(ref)) is not None]
+            for actor in self.actors.values():
+                if abort_timeout_s is not None and actor.calls:
+                    actor.handle.abort()
+                if actor.is_up:
+                    refs[actor.handle.end()] = str(actor.number)
+            if refs:
+                ray.wait(list(refs), num_returns=len(refs), timeout=timeout_s)
+            results = [(worker, _result_of(ref)) for ref, worker in refs.items()]
+            return [(worker, result) for worker, result in results if result is not None]
         finally:
-            for member in self.members.values():
-                member.host.kill()
-            self.members.clear()
+            for actor in self.actors.values():
+                actor.handle.kill()
+            self.actors.clear()
 
 
-def _said(ref: Any) -> CallResult | None:
+def _result_of(ref: Any) -> CallResult | None:
     import ray
 
     try:
-        told: CallResult = ray.get(ref, timeout=0)
-    except ray.exceptions.RayError:  # it died on the way, or takes too long
+        result: CallResult = ray.get(ref, timeout=0)
+    except ray.exceptions.RayError:  # it died, or takes too long
         return None
-    return told
+    return result

@@ -1,32 +1,106 @@
-"""Rounds: how many sources go through the stages together, from one barrier to the next."""
+"""Rounds: how many sources go through the stages together, and the sources of each round."""
 
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-_GROWTH = 4
+from curator_core import AnyTask
+from curator_ray.recovery import CrashHistory, SourceReruns
+from curator_ray.transfer.modules import PlanPacker
+from curator_ray.transfer.packing import put_tasks
+
+from curator_actor_pool.stored_tasks import StoredTasks, TaskRange
+
+if TYPE_CHECKING:
+    from curator_core.plan.executor import RemoteRun
+
 EVERYTHING = sys.maxsize
+GROWTH = 4
+"""How many times as many sources the next round may have."""
+
+_PACK_TASKS = 256
+_PACK_BYTES = 4 << 20
 
 
-class Rounds:
-    """The first round is one source: what cannot work fails at once, and the first output is early.
+class RoundSizer:
+    """Lets rounds grow from one source, so that what cannot work fails at once and the first output
+    is early.
 
-    Then they grow, as long as what lies between two stages fits into `room` bytes, and a round
-    takes no longer than `seconds`. With `is_batch` there is but one, of everything.
+    A round's data between two stages stays within `max_bytes`, and its duration within `seconds`.
+    With `is_batch` there is one round of everything.
     """
 
-    def __init__(self, room: float, seconds: float, *, is_batch: bool) -> None:
-        self.count = EVERYTHING if is_batch else 1
-        """How many sources the next round takes."""
-        self.room = EVERYTHING if is_batch else room
+    def __init__(self, max_bytes: float, seconds: float, *, is_batch: bool) -> None:
+        self.sources = EVERYTHING if is_batch else 1
+        """How many sources the next round has."""
+        self.max_bytes = EVERYTHING if is_batch else max_bytes
         self._seconds = seconds
         self._is_batch = is_batch
 
-    def ended(self, sources: int, peak_bytes: float, seconds: float) -> None:
-        """A round of so many sources had that many bytes between two stages, and took so long."""
+    def record(self, sources: int, peak_bytes: float, seconds: float) -> None:
+        """Record a round: its sources, the most bytes between two stages, and its duration."""
         if self._is_batch or not sources:
             return
-        wanted = float(sources * _GROWTH)
+        wanted = float(sources * GROWTH)
         if peak_bytes:
-            wanted = min(wanted, sources * self.room / peak_bytes)
+            wanted = min(wanted, sources * self.max_bytes / peak_bytes)
         if seconds:
             wanted = min(wanted, sources * self._seconds / seconds)
-        self.count = max(1, int(wanted))
+        self.sources = max(1, int(wanted))
+
+
+class Sources:
+    """Takes sources from the run, no more than a round needs, and puts them into the store."""
+
+    def __init__(
+        self, run: "RemoteRun", packer: PlanPacker, crashes: CrashHistory, reruns: SourceReruns
+    ) -> None:
+        self._remaining = run.sources()
+        self._following = next(self._remaining, None)
+        self._packer = packer
+        self._crashes = crashes
+        self._reruns = reruns
+
+    @property
+    def are_exhausted(self) -> bool:
+        return self._following is None
+
+    def take(self, count: int, max_bytes: float) -> list[TaskRange]:
+        """Return those of one round: all that run again, then up to `count` new ones."""
+        ranges = [self._store(tasks) for tasks in _packs(iter(self._reruns.take()))]
+        size = 0.0
+        for tasks in _packs(self._next(count)):
+            ranges.append(self._store(tasks))
+            size += ranges[-1].nbytes
+            if size >= max_bytes:
+                break
+        return ranges
+
+    def _next(self, count: int) -> Iterator[AnyTask]:
+        for _ in range(count):
+            task = self._following
+            if task is None:
+                return
+            self._following = next(self._remaining, None)
+            self._crashes.add_source(task)
+            yield task
+
+    def _store(self, tasks: list[AnyTask]) -> TaskRange:
+        for kind in {type(task) for task in tasks}:
+            self._packer.add_task_type(kind)
+        ref, size = put_tasks(tasks)
+        ids, keys = [task.task_id for task in tasks], [tuple(task.lineage) for task in tasks]
+        return TaskRange.of(StoredTasks(ref, ids, keys, size))
+
+
+def _packs(tasks: Iterator[AnyTask]) -> Iterator[list[AnyTask]]:
+    pack: list[AnyTask] = []
+    size = 0
+    for task in tasks:
+        pack.append(task)
+        size += task.num_bytes
+        if len(pack) == _PACK_TASKS or size > _PACK_BYTES:
+            yield pack
+            pack, size = [], 0
+    if pack:
+        yield pack

@@ -1,11 +1,15 @@
-"""The one private interface of Ray that this package uses, tested with Ray 2.56 to 2.60.
-
-`Dataset._create_executor`: nothing public ends a running job. Where the name is missing, a job that
-is broken off ends when all of its blocks have been skipped.
-"""
+"""Every private name of Ray Data that we use, with a fallback; see `curator_ray.compat`."""
 
 from functools import partial
 from typing import Any
+
+from curator_ray.compat import PrivateName
+
+CREATE_EXECUTOR = PrivateName(
+    "ray.data:Dataset._create_executor",
+    "gives the executor of a dataset, because nothing public ends a running job",
+    "a run that is broken off ends when its workers have skipped all remaining blocks",
+)
 
 
 class RunningJob:
@@ -13,7 +17,7 @@ class RunningJob:
 
     def __init__(self, dataset: Any) -> None:
         self._executors: list[Any] = []
-        create = getattr(dataset, "_create_executor", None)
+        create = CREATE_EXECUTOR.get()
         if create is not None:
             dataset._create_executor = partial(self._create, dataset, create)  # noqa: SLF001
 
@@ -28,6 +32,6 @@ class RunningJob:
 
     def _create(self, dataset: Any, create: Any) -> Any:
         del dataset._create_executor  # noqa: SLF001 - otherwise the dataset would hold itself
-        executor = create()
+        executor = create(dataset)
         self._executors.append(executor)
         return executor

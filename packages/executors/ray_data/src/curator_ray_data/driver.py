@@ -2,16 +2,16 @@
 
 import gc
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from curator_core import AnyTask, Plan
 from curator_core.model.reports import CallReport, Keys
-from curator_ray.cluster.settings import FORCED_STOP_S
 from curator_ray.cluster.survey import Survey
+from curator_ray.executor import FORCED_STOP_S
 from curator_ray.recovery import CrashHistory, SourceReruns
+from curator_ray.remote.messages import SourceKeys
 from curator_ray.transfer.modules import PlanPacker, search_path
 from curator_ray.worker.messages import Assignment
 from curator_ray.worker.output import LogRelay
@@ -39,13 +39,6 @@ _ABORTED_TEARDOWN_S = 15.0
 
 _CLOSE_S = 10.0
 """How long Ray Data may take to end a job whose workers are gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class _CallTasks:
-    """The tasks of a call, of which only the sources are known here."""
-
-    lineage: Keys
 
 
 class Driver:
@@ -157,7 +150,7 @@ class Driver:
             yield from self._apply(result.report, row.keys)
 
     def _apply(self, report: CallReport, keys: Keys) -> Iterator[AnyTask]:
-        yield from self._run.apply_report(report, [cast(AnyTask, _CallTasks(keys))])
+        yield from self._run.apply_report(report, [cast(AnyTask, SourceKeys(keys))])
         self._reruns.rerun_mixed()
 
     def _tick(self) -> bool:

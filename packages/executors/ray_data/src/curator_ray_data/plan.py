@@ -169,7 +169,9 @@ def shares_of(
     workers as fit beside each other. `cpu_limit`: CPUs that the job may use.
     """
     room = _Room(operators, cluster, cpu_limit)
-    sizes = [_size(op, cluster, room.scale_of(op)) for op in operators]
+    wanted = [op.resources for op in operators]
+    scales = room.scales(wanted, [op.min_workers for op in operators])
+    sizes = [_size(op, cluster, scale) for op, scale in zip(operators, scales, strict=True)]
     limits = [max_workers(op, size, cluster) for op, size in zip(operators, sizes, strict=True)]
     starts = _start_sizes(operators, sizes, limits, room)
     return [
@@ -207,62 +209,51 @@ def unused_gpu_node_cpus(
 
 
 class _Room:
-    """Whether numbers of workers fit into the cluster, on the nodes that each may use."""
+    """Whether workers fit into the cluster, and on the nodes that each of them may use."""
 
     def __init__(
         self, operators: Sequence[Operator], cluster: ClusterFacts, cpu_limit: float
     ) -> None:
         self._operators = operators
-        self._cluster = cluster
+        self._available = _available(cluster)
+        everyone = list(range(len(operators)))
         nodes = [_nodes_of(operator, cluster) for operator in operators]
-        self._groups = {
-            here: [i for i, there in enumerate(nodes) if there == here] for here in nodes
-        }
-        self._all_cpus = [min(cluster.cpus, cpu_limit)]
-        workers = [op.min_workers for op in operators]
-        sizes = [op.resources for op in operators]
-        self._scale = {here: self._largest_scale(here, sizes, workers) for here in self._groups}
+        self._groups = [([min(cluster.cpus, cpu_limit)], everyone)]
+        """CPUs of nodes, and the operators that share them."""
 
-    def scale_of(self, operator: Operator) -> float:
-        """The factor by which its workers must ask for less, so that the minimum fits."""
-        return self._scale[_nodes_of(operator, self._cluster)]
+        for here in dict.fromkeys(nodes):
+            cpus = [node.cpus for node in cluster.nodes if node.node_id in here]
+            self._groups.append((cpus, [i for i in everyone if nodes[i] == here]))
+
+    def scales(self, sizes: Sequence[Resources], workers: Sequence[int]) -> list[float]:
+        """Return the factors by which workers must ask for less, so that they fit."""
+        found = [1.0] * len(sizes)
+        for cpus, members in self._groups:
+            scale = _scale(self._cpu_sizes(members, sizes, workers), cpus)
+            for member in members:
+                found[member] = min(found[member], scale)
+        return found
 
     def holds(self, sizes: Sequence[Resources], workers: Sequence[int]) -> bool:
-        available = _available(self._cluster)
         held: dict[str, float] = {}
         for size, count in zip(sizes, workers, strict=True):
             for name, amount in _unscalable(size, size.gpus):
                 held[name] = held.get(name, 0.0) + amount * count
-        if any(amount > available.get(name, 0.0) + 1e-9 for name, amount in held.items()):
-            return False
-        everyone = self._cpu_sizes(range(len(sizes)), sizes, workers)
-        return _fit_in_any_order(everyone, self._all_cpus) and all(
-            _fit_in_any_order(self._cpu_sizes(group, sizes, workers), self._cpus_of(here))
-            for here, group in self._groups.items()
+        return all(
+            amount <= self._available.get(name, 0.0) + 1e-9 for name, amount in held.items()
+        ) and all(
+            _fit_in_any_order(self._cpu_sizes(members, sizes, workers), cpus)
+            for cpus, members in self._groups
         )
 
-    def _largest_scale(
-        self, here: frozenset[str], sizes: Sequence[Resources], workers: Sequence[int]
-    ) -> float:
-        everyone = self._cpu_sizes(range(len(sizes)), sizes, workers)
-        group = self._cpu_sizes(self._groups[here], sizes, workers)
-        return min(_scale(everyone, self._all_cpus), _scale(group, self._cpus_of(here)))
-
     def _cpu_sizes(
-        self, positions: Sequence[int], sizes: Sequence[Resources], workers: Sequence[int]
+        self, members: Sequence[int], sizes: Sequence[Resources], workers: Sequence[int]
     ) -> list[float]:
         """Actors stay; beside them there must be room for the largest call that is a task."""
-        actors = [i for i in positions if self._operators[i].needs_actors]
-        tasks = [i for i in positions if not self._operators[i].needs_actors]
+        actors = [i for i in members if self._operators[i].needs_actors]
+        tasks = [sizes[i].cpus for i in members if not self._operators[i].needs_actors]
         found = [sizes[i].cpus for i in actors for _ in range(workers[i])]
-        return [size for size in [*found, *_largest([sizes[i].cpus for i in tasks])] if size]
-
-    def _cpus_of(self, nodes: frozenset[str]) -> list[float]:
-        return [node.cpus for node in self._cluster.nodes if node.node_id in nodes]
-
-
-def _largest(amounts: Sequence[float]) -> list[float]:
-    return [max(amounts)] if amounts else []
+        return [size for size in [*found, max(tasks, default=0.0)] if size]
 
 
 def _nodes_of(operator: Operator, cluster: ClusterFacts) -> frozenset[str]:

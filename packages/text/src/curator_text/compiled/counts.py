@@ -20,6 +20,9 @@ class TextBuffer:
         self.starts, self.ends = _spans_of(self.array)
         buffer = self.array.buffers()[2]
         self.data = np.frombuffer(buffer, np.uint8) if buffer else np.zeros(1, np.uint8)
+        # Numba compiles each kernel once more for read-only arrays, such as those of columns that
+        # are mapped from an object store.
+        self.data.flags.writeable = False
         self._texts: dict[int, str] = {}
 
     def __len__(self) -> int:

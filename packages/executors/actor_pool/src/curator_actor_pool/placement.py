@@ -1,4 +1,4 @@
-"""Places: which nodes hold how many actors of a stage, and what is kept free of them."""
+"""Which nodes hold how many actors of a stage, and what is kept free of them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -10,16 +10,16 @@ from curator_ray.resources import gpus_on, max_workers_on, unmet_demands
 
 
 @dataclass(frozen=True)
-class Kind:
-    """Actors of one kind may run each other's stages, and stay from one stage to the next."""
+class ActorKind:
+    """Actors of one kind can run each other's stages, and stay from one stage to the next."""
 
     resources: Resources
     environment: str
     stage: int | None
-    """The stage that has actors of its own, if it is one of those."""
+    """The stage, if it has actors of its own."""
 
     @classmethod
-    def of(cls, planned: PlannedStage) -> "Kind":
+    def of(cls, planned: PlannedStage) -> "ActorKind":
         wanted = planned.resources
         is_special = wanted.needs_gpu or wanted.memory_gb or any(wanted.custom.values())
         is_alone = bool(is_special or planned.num_workers)
@@ -27,8 +27,10 @@ class Kind:
         return cls(wanted, environment, planned.index if is_alone else None)
 
 
-def kept_free(nodes: Iterable[NodeFacts], cpus: float, gpus: float) -> tuple[NodeFacts, ...]:
-    """The nodes without what is reserved: of the largest ones, so that small ones stay useful."""
+def subtract_reserved(
+    nodes: Iterable[NodeFacts], cpus: float, gpus: float
+) -> tuple[NodeFacts, ...]:
+    """Subtract reserved CPUs and GPUs from the largest nodes, so that small ones stay useful."""
     left = list(nodes)
     _refuse_too_much(cpus, gpus, left)
     for _ in left:
@@ -43,19 +45,24 @@ def kept_free(nodes: Iterable[NodeFacts], cpus: float, gpus: float) -> tuple[Nod
     return tuple(left)
 
 
-def unfit(plan: Plan, facts: ClusterFacts, cpus: float, gpus: float) -> Iterable[str]:
-    """What the stages ask for and no node has, without what is reserved."""
-    nodes = kept_free(facts.nodes, cpus, gpus)
-    held = [f"{cpus:g} CPUs" if cpus else "", f"{gpus:g} GPUs" if gpus else ""]
-    told = " and ".join(filter(None, held))
+def find_unmet_demands(
+    plan: Plan, facts: ClusterFacts, reserved_cpus: float, reserved_gpus: float
+) -> Iterable[str]:
+    """Find what the stages ask for and no node has, apart from what is reserved."""
+    nodes = subtract_reserved(facts.nodes, reserved_cpus, reserved_gpus)
+    parts = [
+        f"{reserved_cpus:g} CPUs" if reserved_cpus else "",
+        f"{reserved_gpus:g} GPUs" if reserved_gpus else "",
+    ]
+    reserved = " and ".join(filter(None, parts))
     for problem in unmet_demands(plan, ClusterFacts(nodes)):
-        yield f"{problem}, without the {told} that are reserved" if told else problem
+        yield f"{problem}, without the {reserved} that are reserved" if reserved else problem
 
 
-def room_left(planned: PlannedStage, node: NodeFacts, others: Iterable[Resources]) -> int:
-    """How many actors of a stage this node holds beside others, who work at another time.
+def max_actors_beside(planned: PlannedStage, node: NodeFacts, others: Iterable[Resources]) -> int:
+    """Return how many actors of a stage a node holds beside those of other stages.
 
-    So these need no CPUs meanwhile, but keep all else that they have.
+    The others are idle meanwhile: they need no CPUs, but keep their GPUs and memory.
     """
     gpus, memory, custom = 0.0, 0.0, dict(node.custom)
     for held in others:
@@ -66,17 +73,20 @@ def room_left(planned: PlannedStage, node: NodeFacts, others: Iterable[Resources
     whole = -(-gpus // 1)
     rest = replace(node, gpus=node.gpus - whole, memory_gb=node.memory_gb - memory, custom=custom)
     wanted = planned.resources
-    if planned.num_workers:  # a number that was given on purpose is not limited by CPUs
+    if planned.num_workers:  # a given number is not limited by CPUs
         wanted = replace(wanted, cpus=0.0)
-    room = max_workers_on(wanted, rest)
-    if room is None:
+    workers = max_workers_on(wanted, rest)
+    if workers is None:
         return planned.num_workers or max(1, int(node.cpus))
-    return max(0, room)
+    return max(0, workers)
 
 
-def spread(count: int, rooms: Mapping[str, int], present: Mapping[str, int]) -> list[str]:
-    """A node for each of `count` actors: where the fewest of them are first."""
-    left = {name: room for name, room in rooms.items() if room > 0}
+def spread(count: int, free: Mapping[str, int], present: Mapping[str, int]) -> list[str]:
+    """Choose a node for each of `count` actors: always one of those with the fewest actors.
+
+    `free`: how many more actors each node holds; `present`: how many it has.
+    """
+    left = {name: room for name, room in free.items() if room > 0}
     there = {name: present.get(name, 0) for name in left}
     chosen: list[str] = []
     while left and len(chosen) < count:
@@ -90,15 +100,15 @@ def spread(count: int, rooms: Mapping[str, int], present: Mapping[str, int]) -> 
 
 
 def _refuse_too_much(cpus: float, gpus: float, nodes: Iterable[NodeFacts]) -> None:
-    """All CPUs are too many; all GPUs are not, for stages that need none."""
-    there = ClusterFacts(tuple(nodes))
-    if cpus and cpus >= there.cpus:
+    """Refuse to reserve all CPUs. All GPUs may be reserved if no stage needs one."""
+    cluster = ClusterFacts(tuple(nodes))
+    if cpus and cpus >= cluster.cpus:
         raise ClusterError(
-            f"reserved_cpus is {cpus:g}, but the cluster has {there.cpus:g} CPUs: nothing would "
+            f"reserved_cpus is {cpus:g}, but the cluster has {cluster.cpus:g} CPUs: nothing would "
             "be left"
         )
-    if gpus > there.gpus:
+    if gpus > cluster.gpus:
         raise ClusterError(
-            f"reserved_gpus is {gpus:g}, but the cluster has {there.gpus:g} GPUs; reserve no more "
-            "than that"
+            f"reserved_gpus is {gpus:g}, but the cluster has {cluster.gpus:g} GPUs; reserve no "
+            "more than that"
         )

@@ -1,7 +1,12 @@
 """Which nodes hold how many actors, and what is kept free."""
 
 import pytest
-from curator_actor_pool.places import Kind, kept_free, room_left, spread
+from curator_actor_pool.placement import (
+    ActorKind,
+    max_actors_beside,
+    spread,
+    subtract_reserved,
+)
 from curator_core.model.policies import ErrorPolicy
 from curator_core.model.resources import Resources
 from curator_core.plan.plan import PlannedStage
@@ -19,21 +24,21 @@ def stage(cpus: float = 1, num_workers: int | None = None, **wanted: float) -> P
     return PlannedStage.of(0, made, ErrorPolicy())
 
 
-def test_as_many_as_fit_beside_those_who_keep_their_devices() -> None:
+def test_idle_actors_of_other_stages_keep_their_gpus() -> None:
     gpus = Resources(cpus=4, gpus=1)
     here = node("gpus", 4, 4)
 
-    assert room_left(stage(1), here, []) == 4
-    assert room_left(stage(1), here, [gpus] * 3) == 4  # idle actors need no CPUs
-    assert room_left(stage(1, gpus=1), here, [gpus] * 3) == 1
-    assert room_left(stage(0.5, gpus=0.5), here, [Resources(gpus=0.5)]) == 6
-    assert room_left(stage(1, memory_gb=20), here, [Resources(memory_gb=30)]) == 1
-    assert room_left(stage(0), here, []) == 4
+    assert max_actors_beside(stage(1), here, []) == 4
+    assert max_actors_beside(stage(1), here, [gpus] * 3) == 4  # idle actors need no CPUs
+    assert max_actors_beside(stage(1, gpus=1), here, [gpus] * 3) == 1
+    assert max_actors_beside(stage(0.5, gpus=0.5), here, [Resources(gpus=0.5)]) == 6
+    assert max_actors_beside(stage(1, memory_gb=20), here, [Resources(memory_gb=30)]) == 1
+    assert max_actors_beside(stage(0), here, []) == 4
 
 
-def test_a_number_that_was_given_is_not_limited_by_cpus() -> None:
-    assert room_left(stage(1, num_workers=9), node("a", 2), []) == 9
-    assert room_left(stage(1, num_workers=9, gpus=1), node("a", 2, 3), []) == 3
+def test_a_given_number_is_not_limited_by_cpus() -> None:
+    assert max_actors_beside(stage(1, num_workers=9), node("a", 2), []) == 9
+    assert max_actors_beside(stage(1, num_workers=9, gpus=1), node("a", 2, 3), []) == 3
 
 
 @pytest.mark.parametrize(
@@ -48,30 +53,30 @@ def test_nodes_with_the_fewest_come_first() -> None:
     assert spread(2, {"a": 5, "b": 1}, {"a": 1}) == ["b", "a"]
 
 
-def test_reserved_is_taken_from_the_largest_nodes() -> None:
-    left = kept_free([node("a", 2), node("b", 8, 2), node("c", 4, 1)], 9, 1)
+def test_reserved_parts_are_taken_from_the_largest_nodes() -> None:
+    left = subtract_reserved([node("a", 2), node("b", 8, 2), node("c", 4, 1)], 9, 1)
 
     assert [(n.node_id, n.cpus, n.gpus) for n in left] == [("a", 2, 0), ("b", 0, 1), ("c", 3, 1)]
 
 
 @pytest.mark.parametrize(
-    ("cpus", "gpus", "told"),
+    ("cpus", "gpus", "message"),
     [
         (2, 0, "reserved_cpus is 2, but the cluster has 2 CPUs: nothing would be left"),
         (0, 3, "reserved_gpus is 3, but the cluster has 2 GPUs; reserve no more than that"),
     ],
 )
-def test_reserving_too_much_is_refused(cpus: float, gpus: float, told: str) -> None:
-    with pytest.raises(ClusterError, match=told):
-        kept_free([node("a", 2, 2)], cpus, gpus)
+def test_reserving_too_much_is_refused(cpus: float, gpus: float, message: str) -> None:
+    with pytest.raises(ClusterError, match=message):
+        subtract_reserved([node("a", 2, 2)], cpus, gpus)
 
 
 def test_all_gpus_may_be_reserved_for_others() -> None:
-    assert [(n.cpus, n.gpus) for n in kept_free([node("a", 2, 2)], 0, 2)] == [(2, 0)]
+    assert [(n.cpus, n.gpus) for n in subtract_reserved([node("a", 2, 2)], 0, 2)] == [(2, 0)]
 
 
-def test_stages_of_equal_size_share_actors_and_special_ones_do_not() -> None:
+def test_stages_of_equal_size_share_actors_unless_they_are_special() -> None:
     plain, other = stage(1), stage(2)
 
-    assert Kind.of(plain) == Kind.of(stage(1)) != Kind.of(other)
-    assert Kind.of(stage(1, gpus=1)).stage == Kind.of(stage(1, num_workers=2)).stage == 0
+    assert ActorKind.of(plain) == ActorKind.of(stage(1)) != ActorKind.of(other)
+    assert ActorKind.of(stage(1, gpus=1)).stage == ActorKind.of(stage(1, num_workers=2)).stage == 0

@@ -1,4 +1,4 @@
-"""Several nodes: who runs where, with which devices, and how often each node is prepared."""
+"""Where stages run on several nodes, with which GPUs, and how often nodes are set up."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("three")
 GPU = Resources(cpus=0.5, gpus=1)
 
 
-def on_pools(stages: list[Any], count: int = 40, **config: Any) -> Any:
+def run_on_pools(stages: list[Any], count: int = 40, **config: Any) -> Any:
     return ran(stages, count, executor=RayActorPoolExecutor(config=config))
 
 
@@ -29,7 +29,7 @@ def test_a_stage_that_needs_no_gpu_stays_off_nodes_with_gpus(tmp_path: Path) -> 
     log = tmp_path / "log"
     gpu = Where(0.02).with_(name="gpu", resources=GPU)
 
-    result = on_pools([Lives(str(log), 0.05), Where(0.02), gpu, Where().with_(name="last")])
+    result = run_on_pools([Lives(str(log), 0.05), Where(0.02), gpu, Where().with_(name="last")])
 
     cpu_nodes = nodes_with("CPU") - nodes_with("GPU")
     assert len(cpu_nodes) == 2
@@ -38,45 +38,45 @@ def test_a_stage_that_needs_no_gpu_stays_off_nodes_with_gpus(tmp_path: Path) -> 
     assert set(by(met(result, "gpu"), "node")) == nodes_with("GPU")
     assert {one.devices for one in met(result, "gpu")} == {"0", "1"}
     assert len(met(result, "last")) == 40
-    # Every node that could be needed was prepared once, and whoever was set up was torn down.
+    # Each of these nodes was set up once, and every worker was torn down.
     assert places(log, "node") == dict.fromkeys(cpu_nodes, 1)
     assert places(log, "teardown") == places(log, "setup")
 
 
-def test_it_goes_there_where_no_other_node_has_what_it_needs(three: Grid) -> None:
+def test_a_stage_runs_on_the_node_that_has_its_resource(three: Grid) -> None:
     own = Where(0.01).with_(name="own", resources=Resources(cpus=0.5, custom={"disk": 1}))
 
-    result = on_pools([own], 20)
+    result = run_on_pools([own], 20)
 
     assert set(by(met(result, "own"), "node")) == nodes_with("disk")
     assert len(result) == 20
 
 
-def test_a_number_of_workers_is_kept(tmp_path: Path) -> None:
+def test_a_stage_has_the_given_number_of_workers(tmp_path: Path) -> None:
     log = tmp_path / "log"
     fixed = Lives(str(log), 0.1).with_(num_workers=3, resources=Resources(cpus=0.5))
 
-    assert len(on_pools([fixed], 60)) == 60
+    assert len(run_on_pools([fixed], 60)) == 60
     assert places(log, "setup").total() == 3
 
 
-def test_what_is_reserved_stays_free() -> None:
+def test_reserved_gpus_stay_free() -> None:
     gpu = Where(0.05).with_(name="gpu", resources=GPU)
 
-    result = on_pools([gpu], 20, reserved_gpus=1)
+    result = run_on_pools([gpu], 20, reserved_gpus=1)
 
     assert len(by(met(result, "gpu"), "worker")) == 1
 
 
 @pytest.mark.parametrize(
-    ("config", "told"),
+    ("config", "message"),
     [
         ({"reserved_cpus": 3}, "reserved_cpus is 3, but the cluster has 3 CPUs: nothing would be"),
         ({"reserved_gpus": 1}, r"asks for 2 GPU.*at most 1.*without the 1 GPUs that are reserved"),
     ],
 )
-def test_more_than_is_there_is_refused(config: dict[str, Any], told: str) -> None:
+def test_reserving_too_much_is_refused(config: dict[str, Any], message: str) -> None:
     two = Where().with_(name="two", resources=Resources(cpus=0, gpus=2))
 
-    with pytest.raises((CuratorError, ResourceError), match=f"(?s){told}"):
-        on_pools([two], 4, **config)
+    with pytest.raises((CuratorError, ResourceError), match=f"(?s){message}"):
+        run_on_pools([two], 4, **config)
