@@ -154,7 +154,9 @@ def trial_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def desk(trial_modules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def workspace(
+    trial_modules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """The current folder, with `recipe.yaml` and three files of pages in `raw`."""
     monkeypatch.syspath_prepend(str(trial_modules))
     monkeypatch.setenv("PYTHONPATH", str(trial_modules))
@@ -173,8 +175,8 @@ def desk(trial_modules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         sys.modules.pop(name, None)
 
 
-class Said:
-    """What one command said, and its exit code."""
+class CommandResult:
+    """Output and exit code of one command."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err
@@ -185,14 +187,14 @@ class Said:
 
 
 @pytest.fixture
-def curate(desk: Path, capfd: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+def curate(workspace: Path, capfd: pytest.CaptureFixture[str]) -> Callable[..., CommandResult]:
     """Calls `curate` in this process."""
 
-    def called(*arguments: str) -> Said:
+    def called(*arguments: str) -> CommandResult:
         capfd.readouterr()
         code = call(list(arguments))
         sys.stdout.flush()
         out, err = capfd.readouterr()
-        return Said(code, out, err)
+        return CommandResult(code, out, err)
 
     return called

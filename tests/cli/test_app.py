@@ -28,20 +28,20 @@ def test_help_is_quick_because_it_loads_nothing_that_a_command_needs() -> None:
 
 
 def test_help_lists_our_commands_and_those_of_plugins(curate: Curate) -> None:
-    said = curate("--help")
-    assert said.code == 0
+    result = curate("--help")
+    assert result.code == 0
     for name in COMMANDS:
-        assert f"  {name} " in said.out
-    assert "Plugin commands" in said.out
-    assert re.search(r"trial +twice, hello, no-command", said.out)
+        assert f"  {name} " in result.out
+    assert "Plugin commands" in result.out
+    assert re.search(r"trial +twice, hello, no-command", result.out)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_and_json(curate: Curate, command: str) -> None:
-    said = curate(command, "--help")
-    assert said.code == 0
-    assert "--json" in said.out
-    assert "--debug" in said.out
+    result = curate(command, "--help")
+    assert result.code == 0
+    assert "--json" in result.out
+    assert "--debug" in result.out
 
 
 def test_a_command_of_a_plugin_runs(curate: Curate) -> None:
@@ -50,38 +50,40 @@ def test_a_command_of_a_plugin_runs(curate: Curate) -> None:
 
 
 def test_a_broken_command_of_a_plugin_leaves_the_help_of_the_others(curate: Curate) -> None:
-    said = curate("trial", "--help")
-    assert said.code == 0
-    assert "Workflows and commands of curator-trial 1.2." in said.out
-    assert re.search(r"twice +Repeats every", said.out)
-    assert re.search(r"no-command +Is broken: command 'trial.no_command'", said.out)
+    result = curate("trial", "--help")
+    assert result.code == 0
+    assert "Workflows and commands of curator-trial 1.2." in result.out
+    assert re.search(r"twice +Repeats every", result.out)
+    assert re.search(r"no-command +Is broken: command 'trial.no_command'", result.out)
 
 
-def test_what_is_no_command_is_refused(curate: Curate) -> None:
-    said = curate("trial.no_command")
-    assert said.code == 2
-    assert "is not a click command but a builtin_function_or_method" in said.err
-    assert "decorate os:getcwd with @click.command()" in said.err
+def test_an_object_that_is_not_a_command_is_refused(curate: Curate) -> None:
+    result = curate("trial.no_command")
+    assert result.code == 2
+    assert "is not a click command but a builtin_function_or_method" in result.err
+    assert "decorate os:getcwd with @click.command()" in result.err
 
 
 def test_a_mistyped_command_gets_a_suggestion(curate: Curate) -> None:
-    said = curate("rnu")
-    assert (said.code, said.out) == (2, "")
-    assert said.err == "curate: no command named 'rnu' (did you mean run?); see curate --help\n"
+    result = curate("rnu")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "curate: no command named 'rnu' (did you mean run?); see curate --help\n"
 
 
 def test_a_missing_argument_points_at_the_help(curate: Curate) -> None:
     assert curate("run").err == "curate: Missing argument 'RECIPE'; see curate run --help\n"
 
 
-def test_every_problem_has_a_line_of_its_own_and_no_traceback(curate: Curate, desk: Path) -> None:
-    recipe = (desk / "recipe.yaml").read_text()
-    (desk / "recipe.yaml").write_text(
+def test_every_problem_has_a_line_of_its_own_and_no_traceback(
+    curate: Curate, workspace: Path
+) -> None:
+    recipe = (workspace / "recipe.yaml").read_text()
+    (workspace / "recipe.yaml").write_text(
         recipe.replace("trial.long_enough", "trial.lnog_enough").replace("id: loud", "refusde: x")
     )
-    said = curate("plan", "recipe.yaml")
-    assert said.code == 2
-    assert said.err.splitlines() == [
+    result = curate("plan", "recipe.yaml")
+    assert result.code == 2
+    assert result.err.splitlines() == [
         "curate: recipe.yaml:8: no stage named 'trial.lnog_enough' "
         "(did you mean trial.long_enough?)",
         "curate: recipe.yaml:10: step 'upper' (trial.upper): no option named 'refusde' "
@@ -90,28 +92,28 @@ def test_every_problem_has_a_line_of_its_own_and_no_traceback(curate: Curate, de
 
 
 def test_an_error_with_json_is_json_too(curate: Curate) -> None:
-    said = curate("plan", "nowhere.yaml", "--json")
-    error = said.json["error"]
+    result = curate("plan", "nowhere.yaml", "--json")
+    error = result.json["error"]
     assert error["type"] == "InputError"
-    assert error["exit_code"] == said.code == 2
-    assert error["message"] in said.err
+    assert error["exit_code"] == result.code == 2
+    assert error["message"] in result.err
 
 
 def test_debug_shows_the_traceback(curate: Curate) -> None:
-    said = curate("plan", "nowhere.yaml", "--debug")
-    assert "Traceback (most recent call last)" in said.err
-    assert said.err.splitlines()[-1].startswith("curate: recipe 'nowhere.yaml' cannot be read")
+    result = curate("plan", "nowhere.yaml", "--debug")
+    assert "Traceback (most recent call last)" in result.err
+    assert result.err.splitlines()[-1].startswith("curate: recipe 'nowhere.yaml' cannot be read")
 
 
 def broken() -> None:
     raise LookupError("somewhere\ndeep down")
 
 
-def test_what_nobody_expected_is_one_line(curate: Curate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_is_one_line(curate: Curate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("curator_cli.commands.doctor.diagnose", broken)
-    said = curate("doctor")
-    assert said.code == 1
-    assert said.err == (
+    result = curate("doctor")
+    assert result.code == 1
+    assert result.err == (
         "curate: LookupError: somewhere deep down (run again with --debug to see where)\n"
     )
     assert "in broken" in curate("doctor", "--debug").err
@@ -132,12 +134,12 @@ def test_an_interruption_has_its_exit_code(
         raise error
 
     monkeypatch.setattr("curator_cli.commands.doctor.diagnose", interrupted)
-    said = curate("doctor")
-    assert said.code == code
-    assert said.err.startswith(f"curate: {words}")
+    result = curate("doctor")
+    assert result.code == code
+    assert result.err.startswith(f"curate: {words}")
 
 
-def test_sigterm_is_told_as_ctrl_c_is_where_no_run_heeds_it(
+def test_sigterm_outside_a_run_is_reported_like_ctrl_c(
     curate: Curate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[str] = []
@@ -151,11 +153,11 @@ def test_sigterm_is_told_as_ctrl_c_is_where_no_run_heeds_it(
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
         monkeypatch.setattr("curator_cli.commands.doctor.diagnose", terminated)
-        said = curate("doctor")
+        result = curate("doctor")
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert (said.code, said.err) == (143, "curate: interrupted by SIGTERM\n")
+    assert (result.code, result.err) == (143, "curate: interrupted by SIGTERM\n")
     assert closed == ["what was open"]
 
 
@@ -165,7 +167,7 @@ def test_main_leaves_with_the_code() -> None:
     assert leaving.value.code == 2
 
 
-def test_a_closed_pipe_is_no_failure() -> None:
+def test_a_closed_pipe_is_not_a_failure() -> None:
     reader = "import sys; sys.stdin.readline()"
     with subprocess.Popen(
         [*CURATE, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -183,11 +185,11 @@ def test_the_version_is_that_of_core(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == "curate, version 0.1.0\n"
 
 
-def test_stages_that_do_not_load_do_not_hide_the_others(curate: Curate, desk: Path) -> None:
+def test_stages_that_do_not_load_do_not_hide_the_others(curate: Curate, workspace: Path) -> None:
     plugins.cache_clear()
     sys.modules["curator_trial_stages"] = None  # type: ignore[assignment]
-    said = curate("stages", "--json")
-    rows = {row["name"]: row for row in said.json}
+    result = curate("stages", "--json")
+    rows = {row["name"]: row for row in result.json}
     assert "does not load" in rows["trial.upper"]["broken"]
     assert rows["core.jsonl_reader"]["broken"] is None
     assert json.dumps(rows)
@@ -200,9 +202,9 @@ def test_curate_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None
     assert "Get started:" in capsys.readouterr().out
 
 
-def test_a_terminal_that_knows_no_arrows(desk: Path) -> None:
-    recipe = (desk / "recipe.yaml").read_text().replace("Long words", "Long words → …")
-    (desk / "recipe.yaml").write_text(recipe, encoding="utf-8")
+def test_a_terminal_that_knows_no_arrows(workspace: Path) -> None:
+    recipe = (workspace / "recipe.yaml").read_text().replace("Long words", "Long words → …")
+    (workspace / "recipe.yaml").write_text(recipe, encoding="utf-8")
     ended = subprocess.run(
         [*CURATE, "plan", "recipe.yaml"],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
@@ -212,7 +214,7 @@ def test_a_terminal_that_knows_no_arrows(desk: Path) -> None:
     assert ended.stdout.startswith(b"trial: Long words -> ... in capitals.")
 
 
-def test_a_stdout_that_was_never_open(desk: Path) -> None:
+def test_a_stdout_that_was_never_open(workspace: Path) -> None:
     command = ["sh", "-c", f"exec {shlex.join([*CURATE, 'plan', 'recipe.yaml'])} >&-"]
     ended = subprocess.run(command, stderr=subprocess.PIPE, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""Diagnosing: what is looked at, and that what is not well has a way out."""
+"""`curate doctor`: its checks, and a way out for each problem."""
 
 from pathlib import Path
 
@@ -41,11 +41,11 @@ def test_an_executor_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_folder_that_cannot_be_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gone = tmp_path / "gone"
-    monkeypatch.setattr("tempfile.gettempdir", lambda: str(gone))
+    missing = tmp_path / "missing"
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(missing))
     [finding] = [f for f in diagnose() if f.name == "temporary folder"]
     assert finding.state == "warn"
-    assert finding.message == f"{gone} is not writable: No such file or directory"
+    assert finding.message == f"{missing} is not writable: No such file or directory"
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ NAME = "x\x1b]0;PWNED\x07\x1b[2J.jsonl"
 
 
 @pytest.fixture
-def hostile(desk: Path) -> Path:
-    (desk / "raw" / NAME).write_text('{"text": "a good and long one"}\n{broken\n')
-    return desk
+def hostile(workspace: Path) -> Path:
+    (workspace / "raw" / NAME).write_text('{"text": "a good and long one"}\n{broken\n')
+    return workspace
 
 
 def test_no_command_passes_them_on(curate: Curate, hostile: Path) -> None:
@@ -27,7 +27,7 @@ def test_no_command_passes_them_on(curate: Curate, hostile: Path) -> None:
         ("run", f"{NAME}.yaml"),
         ("plan", "recipe.yaml", "--set", f"input.file_paths={NAME}"),
     ):
-        said = curate(*command)
-        assert "\x1b]" not in said.out + said.err, command
-        assert "\x1b[2J" not in said.out + said.err, command
+        result = curate(*command)
+        assert "\x1b]" not in result.out + result.err, command
+        assert "\x1b[2J" not in result.out + result.err, command
     assert "[U+001B]]0;PWNED" in curate("report", "out").out

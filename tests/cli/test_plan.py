@@ -15,17 +15,17 @@ CURATE = (sys.executable, "-c", "from curator_cli.__main__ import main; main()")
 
 
 def test_a_plan_shows_stages_columns_and_executor_and_runs_nothing(
-    curate: Curate, desk: Path
+    curate: Curate, workspace: Path
 ) -> None:
-    said = curate("plan", "recipe.yaml")
-    assert (said.code, said.err) == (0, "")
-    lines = [line.rstrip() for line in said.out.splitlines()]
+    result = curate("plan", "recipe.yaml")
+    assert (result.code, result.err) == (0, "")
+    lines = [line.rstrip() for line in result.out.splitlines()]
     assert lines[0] == "trial: Long words in capitals."
     [row] = [line.split() for line in lines if " long_enough " in line]
     assert row == ["3", "long_enough", "DocumentBatch", "reads", "text", "1", "CPU"]
     assert "executor     LocalExecutor (as requested)" in lines
     assert lines[-1] == "The plan is valid."
-    assert not (desk / "out").exists()
+    assert not (workspace / "out").exists()
 
 
 def test_a_plan_as_json(curate: Curate) -> None:
@@ -42,37 +42,39 @@ def test_a_plan_as_json(curate: Curate) -> None:
 
 
 def test_columns_before_and_after_are_shown_where_the_reader_knows_them(
-    curate: Curate, desk: Path
+    curate: Curate, workspace: Path
 ) -> None:
-    recipe = (desk / "recipe.yaml").read_text()
-    (desk / "recipe.yaml").write_text(
+    recipe = (workspace / "recipe.yaml").read_text()
+    (workspace / "recipe.yaml").write_text(
         recipe.replace("raw/*.jsonl", "raw/*.jsonl\n  fields: [text]")
     )
     stages = curate("plan", "recipe.yaml", "--json").json["stages"]
     assert stages[1]["columns_after"] == stages[2]["columns_before"] == ["text"]
 
 
-def test_a_secret_is_not_shown(curate: Curate, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_is_not_shown(
+    curate: Curate, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WORD", "hush-hush")
-    recipe = (desk / "recipe.yaml").read_text()
-    (desk / "recipe.yaml").write_text(recipe.replace("id: loud", "refused: ${secret:WORD}"))
-    said = curate("plan", "recipe.yaml", "--json", "--env", "WORD")
-    assert "hush-hush" not in said.out
-    assert "${secret:WORD}" in said.out
+    recipe = (workspace / "recipe.yaml").read_text()
+    (workspace / "recipe.yaml").write_text(recipe.replace("id: loud", "refused: ${secret:WORD}"))
+    result = curate("plan", "recipe.yaml", "--json", "--env", "WORD")
+    assert "hush-hush" not in result.out
+    assert "${secret:WORD}" in result.out
 
 
-def test_problems_are_all_there_is(curate: Curate, desk: Path) -> None:
-    said = curate("plan", "recipe.yaml", "--set", "input.file_paths=rwa/*.jsonl")
-    assert (said.code, said.out) == (2, "")
-    assert "no files match rwa/*.jsonl" in said.err
+def test_problems_are_all_there_is(curate: Curate, workspace: Path) -> None:
+    result = curate("plan", "recipe.yaml", "--set", "input.file_paths=rwa/*.jsonl")
+    assert (result.code, result.out) == (2, "")
+    assert "no files match rwa/*.jsonl" in result.err
 
 
-def test_lacking_resources_have_a_code_of_their_own(curate: Curate, desk: Path) -> None:
-    recipe = (desk / "recipe.yaml").read_text()
-    (desk / "recipe.yaml").write_text(recipe.replace("- trial.long_enough", "- trial.on_gpu"))
-    said = curate("plan", "recipe.yaml")
-    assert said.code == 5
-    assert said.err.startswith("curate: stage 3 'on_gpu' asks for 64 GPU, but this machine has ")
+def test_missing_resources_have_their_own_exit_code(curate: Curate, workspace: Path) -> None:
+    recipe = (workspace / "recipe.yaml").read_text()
+    (workspace / "recipe.yaml").write_text(recipe.replace("- trial.long_enough", "- trial.on_gpu"))
+    result = curate("plan", "recipe.yaml")
+    assert result.code == 5
+    assert result.err.startswith("curate: stage 3 'on_gpu' asks for 64 GPU, but this machine has ")
 
 
 def test_stages_are_listed_by_package(curate: Curate) -> None:
@@ -83,8 +85,8 @@ def test_stages_are_listed_by_package(curate: Curate) -> None:
 
 
 def test_one_stage_is_explained(curate: Curate) -> None:
-    said = curate("stages", "trial.long_enough")
-    lines = [" ".join(line.split()) for line in said.out.splitlines()]
+    result = curate("stages", "trial.long_enough")
+    lines = [" ".join(line.split()) for line in result.out.splitlines()]
     assert "from curator-trial 1.2: curator_trial_stages:LongEnough" in lines
     assert "takes DocumentBatch, gives DocumentBatch" in lines
     assert "min_chars int 5 The fewest characters a text may have." in lines
@@ -92,8 +94,8 @@ def test_one_stage_is_explained(curate: Curate) -> None:
 
 
 def test_one_stage_as_json(curate: Curate) -> None:
-    told = curate("stages", "trial.long_enough", "--json").json
-    assert told["options"][0] == {
+    described = curate("stages", "trial.long_enough", "--json").json
+    assert described["options"][0] == {
         "name": "min_chars",
         "type": "int",
         "default": 5,
@@ -103,9 +105,9 @@ def test_one_stage_as_json(curate: Curate) -> None:
 
 
 def test_a_mistyped_stage(curate: Curate) -> None:
-    said = curate("stages", "trial.long_enuogh")
-    assert said.code == 2
-    assert said.err == (
+    result = curate("stages", "trial.long_enuogh")
+    assert result.code == 2
+    assert result.err == (
         "curate: no stage named 'trial.long_enuogh' (did you mean trial.long_enough?)\n"
     )
 
@@ -123,12 +125,12 @@ def test_a_broken_plugin_is_shown_with_its_cause(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "curator_trial_plugin", None)
     plugins.cache_clear()
-    said = curate("plugins")
-    assert said.code == 0
+    result = curate("plugins")
+    assert result.code == 0
     assert (
-        "broken: plugin 'trial' of curator-trial 1.2 is disabled: ModuleNotFoundError" in said.out
+        "broken: plugin 'trial' of curator-trial 1.2 is disabled: ModuleNotFoundError" in result.out
     )
-    assert "curator-core" in said.out
+    assert "curator-core" in result.out
     assert curate("plugins", "--strict").code == 1
     assert curate("plugins", "--json").json["broken"][0]["name"] == "trial"
 
@@ -139,21 +141,23 @@ def test_the_schema_knows_the_stages(curate: Curate) -> None:
 
 def test_a_plan_fits_eighty_columns(curate: Curate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    said = curate("plan", "recipe.yaml", "--set", "steps.loud.id=a_name_of_some_length_for_a_stage")
-    lines = said.out.splitlines()
+    result = curate(
+        "plan", "recipe.yaml", "--set", "steps.loud.id=a_name_of_some_length_for_a_stage"
+    )
+    lines = result.out.splitlines()
     [row] = [line for line in lines if "a_name_of_some" in line]
     assert row.endswith("1 CPU")
     assert max(map(len, lines)) <= 80
 
 
-def test_a_recipe_may_be_piped_in(desk: Path) -> None:
-    with (desk / "recipe.yaml").open() as recipe:
+def test_a_recipe_may_be_piped_in(workspace: Path) -> None:
+    with (workspace / "recipe.yaml").open() as recipe:
         ended = subprocess.run([*CURATE, "plan", "-"], stdin=recipe, capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "The plan is valid." in ended.stdout
 
 
-def test_a_mistake_in_what_is_piped_in_has_a_line(desk: Path) -> None:
+def test_a_mistake_in_a_piped_recipe_has_a_line(workspace: Path) -> None:
     ended = subprocess.run(
         [*CURATE, "plan", "-"], input="name: x\nstep: []\n", capture_output=True, text=True
     )
@@ -163,22 +167,22 @@ def test_a_mistake_in_what_is_piped_in_has_a_line(desk: Path) -> None:
     )
 
 
-def test_nothing_piped_in(desk: Path) -> None:
+def test_nothing_piped_in(workspace: Path) -> None:
     command = ["sh", "-c", f"exec {shlex.join([*CURATE, 'plan', '-'])} <&-"]
     ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 2
     assert ended.stderr == "curate: recipe '-' cannot be read: nothing is piped in\n"
 
 
-def test_the_folder_of_a_recipe_instead_of_it(curate: Curate, desk: Path) -> None:
-    said = curate("plan", str(desk))
-    assert said.code == 2
-    assert said.err == (
-        f"curate: recipe '{desk}' cannot be read: Is a directory "
-        f"(did you mean {desk}/recipe.yaml?)\n"
+def test_the_folder_of_a_recipe_instead_of_it(curate: Curate, workspace: Path) -> None:
+    result = curate("plan", str(workspace))
+    assert result.code == 2
+    assert result.err == (
+        f"curate: recipe '{workspace}' cannot be read: Is a directory "
+        f"(did you mean {workspace}/recipe.yaml?)\n"
     )
 
 
 def test_a_setting_without_a_name(curate: Curate) -> None:
-    said = curate("plan", "recipe.yaml", "--set", "=1")
-    assert said.err == "curate: --set '=1': write it as steps.<id>.<option>=<value>\n"
+    result = curate("plan", "recipe.yaml", "--set", "=1")
+    assert result.err == "curate: --set '=1': write it as steps.<id>.<option>=<value>\n"

@@ -14,7 +14,7 @@ from curator_core.plugins.registry import Plugins
 
 
 @pytest.mark.parametrize("with_text", [True, False])
-def test_the_recipe_suits_what_is_installed(
+def test_the_recipe_suits_the_installed_packages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_text: bool
 ) -> None:
     plugins = None if with_text else core_only()
@@ -85,15 +85,15 @@ def test_the_tests_of_a_package_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("My-Shout", r"'My-Shout' cannot be a plugin's name: .* \(did you mean my_shout\?\)"),
         ("9", r"'9' cannot be a plugin's name: it begins with a letter and has small letters"),
         ("core", "there is a plugin 'core' already, of curator-core; choose another name"),
     ],
 )
-def test_names_that_cannot_be(tmp_path: Path, name: str, said: str) -> None:
-    with pytest.raises(PluginError, match=said):
+def test_names_that_cannot_be(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(PluginError, match=message):
         start_package(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -115,7 +115,7 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
     assert str(caught.value).endswith(f"{tmp_path}/taken is a file; choose another folder")
 
 
-def test_what_is_there_already_is_told_in_short(tmp_path: Path) -> None:
+def test_existing_files_are_reported_briefly(tmp_path: Path) -> None:
     start_package("sample", tmp_path)
     with pytest.raises(OutputError, match=r"__init__\.py and 4 more exist already; nothing was"):
         start_package("sample", tmp_path)

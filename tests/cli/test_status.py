@@ -19,9 +19,9 @@ CURATE = (sys.executable, "-c", "from curator_cli.__main__ import main; main()")
 
 def test_status_of_a_finished_run(curate: Curate) -> None:
     curate("run", "recipe.yaml")
-    said = curate("status", "out")
-    assert said.code == 0
-    assert said.out.startswith("trial is done: 3 sources done, ")
+    result = curate("status", "out")
+    assert result.code == 0
+    assert result.out.startswith("trial is done: 3 sources done, ")
     facts = curate("status", "out", "--json").json
     assert (facts["state"], facts["sources_done"], facts["files"]) == ("done", 3, 2)
     assert facts["stages"]["long_enough"]["items_dropped"] == 2
@@ -33,10 +33,12 @@ def test_a_second_run_does_not_shorten_the_first(curate: Curate) -> None:
     assert curate("status", "out", "--json").json["seconds"] >= 0.2
 
 
-def test_status_of_a_run_under_way_and_of_one_that_was_killed(curate: Curate, desk: Path) -> None:
+def test_status_of_a_run_under_way_and_of_one_that_was_killed(
+    curate: Curate, workspace: Path
+) -> None:
     slow = ("--set", "steps.loud.seconds=1", "--workers", "0", "--quiet")
     with subprocess.Popen([*CURATE, "run", "recipe.yaml", *slow]) as process:
-        journal = desk / "out/.curator/trial/journal.jsonl"
+        journal = workspace / "out/.curator/trial/journal.jsonl"
         while not (journal.exists() and b'"commit"' in journal.read_bytes()):
             assert process.poll() is None
             time.sleep(0.02)
@@ -45,39 +47,39 @@ def test_status_of_a_run_under_way_and_of_one_that_was_killed(curate: Curate, de
     assert re.match(r"trial is running: \d( of 3)? sources? done, ", running.out)
     assert " ago" in running.out.splitlines()[0]
     killed = curate("status", "out")
-    assert killed.out.startswith("trial was killed (its process is gone): 1 source done")
+    assert killed.out.startswith("trial was killed (its process no longer runs): 1 source done")
     assert "run the same command again" in killed.out
 
 
 def test_watching_ends_with_the_run(curate: Curate) -> None:
     curate("run", "recipe.yaml")
-    said = curate("status", "out", "--watch")
-    assert said.out.splitlines() == [said.out.strip()]
-    assert said.out.startswith("trial is done")
+    result = curate("status", "out", "--watch")
+    assert result.out.splitlines() == [result.out.strip()]
+    assert result.out.startswith("trial is done")
     assert json.loads(curate("status", "out", "--watch", "--json").out)["state"] == "done"
 
 
-def test_watching_tells_by_its_exit_code_how_the_run_ended(curate: Curate, desk: Path) -> None:
+def test_watching_tells_by_its_exit_code_how_the_run_ended(curate: Curate, workspace: Path) -> None:
     curate("run", "recipe.yaml")
     assert curate("status", "out", "--watch").code == 0
-    facts = desk / "out/.curator/trial/run.json"
+    facts = workspace / "out/.curator/trial/run.json"
     ended = json.loads(facts.read_text())
     for status, code in (("failed", 1), ("interrupted", 1), ("done", 0)):
         facts.write_text(json.dumps({**ended, "status": status}))
         assert (curate("status", "out", "--watch").code, curate("status", "out").code) == (code, 0)
 
 
-def test_a_torn_last_line_is_what_a_run_under_way_has(curate: Curate, desk: Path) -> None:
+def test_a_torn_last_line_is_what_a_run_under_way_has(curate: Curate, workspace: Path) -> None:
     curate("run", "recipe.yaml")
     for name in ("journal.jsonl", "events.jsonl"):
-        with open(desk / "out/.curator/trial" / name, "a") as file:
+        with open(workspace / "out/.curator/trial" / name, "a") as file:
             file.write('{"event": "com')
-    before = (desk / "out/.curator/trial/journal.jsonl").read_bytes()
+    before = (workspace / "out/.curator/trial/journal.jsonl").read_bytes()
     assert curate("status", "out", "--json").json["sources_done"] == 3
-    assert (desk / "out/.curator/trial/journal.jsonl").read_bytes() == before
+    assert (workspace / "out/.curator/trial/journal.jsonl").read_bytes() == before
 
 
-def test_the_latest_of_several_runs_is_meant(curate: Curate, desk: Path) -> None:
+def test_the_latest_of_several_runs_is_meant(curate: Curate, workspace: Path) -> None:
     curate("run", "recipe.yaml")
     again = ("--set", "name=later", "--set", "output.mode=append")
     assert curate("run", "recipe.yaml", *again).code == 0
@@ -87,24 +89,24 @@ def test_the_latest_of_several_runs_is_meant(curate: Curate, desk: Path) -> None
 
 
 @pytest.mark.parametrize("command", ["status", "report", "retry"])
-def test_what_is_no_run(curate: Curate, desk: Path, command: str) -> None:
-    said = curate(command, "raw")
-    assert said.code == 2
-    assert said.err == (
+def test_a_path_that_is_not_a_run(curate: Curate, workspace: Path, command: str) -> None:
+    result = curate(command, "raw")
+    assert result.code == 2
+    assert result.err == (
         "curate: no run in raw: it has neither a run.json nor .curator/<run>/run.json; "
         "give a run directory, or the output folder of a run\n"
     )
     assert curate(command, "rwa").err == (
-        f"curate: no such file or folder: rwa (did you mean {desk}/raw?)\n"
+        f"curate: no such file or folder: rwa (did you mean {workspace}/raw?)\n"
     )
 
 
-def test_a_report_shows_every_reason_and_writes_a_page(curate: Curate, desk: Path) -> None:
+def test_a_report_shows_every_reason_and_writes_a_page(curate: Curate, workspace: Path) -> None:
     curate("run", "recipe.yaml")
-    page = desk / "out/.curator/trial/report.html"
+    page = workspace / "out/.curator/trial/report.html"
     page.unlink()
-    said = curate("report", "out")
-    [row] = [line.split() for line in said.out.splitlines() if line.strip().startswith("2  ")]
+    result = curate("report", "out")
+    [row] = [line.split() for line in result.out.splitlines() if line.strip().startswith("2  ")]
     assert row == ["2", "40.0", "%", "long_enough", "too", "short"]
     assert page.exists()
     facts = curate("report", "out", "--json").json
@@ -112,11 +114,11 @@ def test_a_report_shows_every_reason_and_writes_a_page(curate: Curate, desk: Pat
 
 
 def test_a_preview_shows_what_each_stage_does_and_writes_nothing(
-    curate: Curate, desk: Path
+    curate: Curate, workspace: Path
 ) -> None:
-    before = sorted(desk.rglob("*"))
-    said = curate("preview", "recipe.yaml", "-n", "4")
-    lines = [" ".join(line.split()) for line in said.out.splitlines()]
+    before = sorted(workspace.rglob("*"))
+    result = curate("preview", "recipe.yaml", "-n", "4")
+    lines = [" ".join(line.split()) for line in result.out.splitlines()]
     assert lines[0].startswith("trial: 4 records from ")
     assert lines[0].endswith("and 2 more sources")
     at = lines.index("long_enough 4 in, 2 out, 2 dropped")
@@ -127,7 +129,7 @@ def test_a_preview_shows_what_each_stage_does_and_writes_nothing(
     [kept] = [at for at, line in enumerate(lines) if "would be kept" in line]
     assert lines[kept] == "2 records would be kept; jsonl_writer skipped, nothing written"
     assert len(lines[kept + 1 :]) == 2
-    assert sorted(desk.rglob("*")) == before
+    assert sorted(workspace.rglob("*")) == before
 
 
 def test_a_preview_as_json(curate: Curate) -> None:
@@ -138,20 +140,20 @@ def test_a_preview_as_json(curate: Curate) -> None:
     assert {record["text"] for record in seen["rest"]} == {"LANTERN", "HARBOUR", "WINDOW"}
 
 
-def test_a_preview_shows_failures_and_goes_on(curate: Curate) -> None:
-    said = curate("preview", "recipe.yaml", "--set", "steps.loud.refused=harbour")
-    assert said.code == 0
-    assert "failed: ValueError: the word harbour is refused" in said.out
-    assert "1 record would be kept" in said.out
+def test_a_preview_shows_failures_and_continues(curate: Curate) -> None:
+    result = curate("preview", "recipe.yaml", "--set", "steps.loud.refused=harbour")
+    assert result.code == 0
+    assert "failed: ValueError: the word harbour is refused" in result.out
+    assert "1 record would be kept" in result.out
 
 
-def test_the_doctor_looks_at_everything(curate: Curate, desk: Path) -> None:
+def test_the_doctor_looks_at_everything(curate: Curate, workspace: Path) -> None:
     facts = curate("doctor", "--json").json
     found = {finding["name"]: finding for finding in facts["findings"]}
     assert {"Python", "CPUs", "memory", "GPUs", "current folder", "runs on"} <= set(found)
-    assert str(desk) in found["current folder"]["message"]
-    said = curate("doctor")
-    assert said.out.splitlines()[-1] in (
+    assert str(workspace) in found["current folder"]["message"]
+    result = curate("doctor")
+    assert result.out.splitlines()[-1] in (
         "No problems found.",
         "1 warning.",
         f"{_unwell(facts)} warnings.",
@@ -163,10 +165,10 @@ def _unwell(facts: dict[str, Any]) -> int:
 
 
 def test_init_writes_a_recipe_that_runs(
-    curate: Curate, desk: Path, monkeypatch: pytest.MonkeyPatch
+    curate: Curate, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = curate("init", "first")
-    assert said.out.splitlines() == [
+    result = curate("init", "first")
+    assert result.out.splitlines() == [
         "wrote first/recipe.yaml",
         "wrote first/data/pages.jsonl",
         "",
@@ -175,25 +177,25 @@ def test_init_writes_a_recipe_that_runs(
         "  curate preview recipe.yaml",
         "  curate run recipe.yaml",
     ]
-    monkeypatch.chdir(desk / "first")
+    monkeypatch.chdir(workspace / "first")
     assert curate("plan", "recipe.yaml").code == 0
     assert curate("run", "recipe.yaml", "--workers", "0", "--strict").code == 0
 
 
-def test_init_overwrites_nothing(curate: Curate, desk: Path) -> None:
-    said = curate("init")
-    assert said.code == 2
-    assert said.err == (
+def test_init_overwrites_nothing(curate: Curate, workspace: Path) -> None:
+    result = curate("init")
+    assert result.code == 2
+    assert result.err == (
         "curate: recipe.yaml exists already; nothing was written: choose another folder\n"
     )
-    assert not (desk / "data").exists()
+    assert not (workspace / "data").exists()
 
 
-def test_init_writes_a_package(curate: Curate, desk: Path) -> None:
+def test_init_writes_a_package(curate: Curate, workspace: Path) -> None:
     facts = curate("init", "--plugin", "shout", "--json").json
     assert facts["folder"] == "curator-shout"
     assert facts["next"][0] == "cd curator-shout"
-    assert (desk / "curator-shout/src/curator_shout/plugin.py").exists()
+    assert (workspace / "curator-shout/src/curator_shout/plugin.py").exists()
 
 
 def test_init_refuses_a_name_that_is_taken_or_none(curate: Curate) -> None:

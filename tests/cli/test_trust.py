@@ -11,11 +11,11 @@ Curate = Callable[..., Any]
 
 @pytest.mark.parametrize("command", ["plan", "preview", "run"])
 def test_a_variable_is_read_by_leave_only(
-    curate: Curate, desk: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    curate: Curate, workspace: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setenv("WORD", "hush-hush")
-    recipe = (desk / "recipe.yaml").read_text()
-    (desk / "recipe.yaml").write_text(recipe.replace("id: loud", "refused: ${env:WORD}"))
+    recipe = (workspace / "recipe.yaml").read_text()
+    (workspace / "recipe.yaml").write_text(recipe.replace("id: loud", "refused: ${env:WORD}"))
     refused = curate(command, "recipe.yaml")
     assert refused.code == 2
     assert "--env WORD" in refused.err
@@ -23,9 +23,11 @@ def test_a_variable_is_read_by_leave_only(
 
 
 @pytest.mark.parametrize("command", ["plan", "preview", "run"])
-def test_a_protocol_is_used_by_leave_only(curate: Curate, desk: Path, command: str) -> None:
-    recipe = (desk / "recipe.yaml").read_text()
-    (desk / "recipe.yaml").write_text(recipe.replace("raw/*.jsonl", f"dir://*.jsonl::{desk}/raw"))
+def test_a_protocol_is_used_by_leave_only(curate: Curate, workspace: Path, command: str) -> None:
+    recipe = (workspace / "recipe.yaml").read_text()
+    (workspace / "recipe.yaml").write_text(
+        recipe.replace("raw/*.jsonl", f"dir://*.jsonl::{workspace}/raw")
+    )
     refused = curate(command, "recipe.yaml")
     assert refused.code == 2
     assert "--allow-protocol dir" in refused.err
@@ -33,7 +35,7 @@ def test_a_protocol_is_used_by_leave_only(curate: Curate, desk: Path, command: s
     assert "--allow-protocol" not in allowed.err
 
 
-def test_a_protocol_that_is_none_is_told(curate: Curate) -> None:
-    said = curate("plan", "recipe.yaml", "--allow-protocol", "zpi")
-    assert said.code == 2
-    assert "did you mean zip?" in said.err
+def test_an_unknown_protocol_is_reported(curate: Curate) -> None:
+    result = curate("plan", "recipe.yaml", "--allow-protocol", "zpi")
+    assert result.code == 2
+    assert "did you mean zip?" in result.err

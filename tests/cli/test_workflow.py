@@ -27,50 +27,50 @@ def texts_in(folder: Path) -> list[str]:
     return sorted(json.loads(line)["text"] for line in lines)
 
 
-def test_a_workflow_is_a_command_of_its_plugin(curate: Curate, desk: Path) -> None:
-    said = curate("trial", "twice", "raw", "out", *HERE)
-    assert (said.code, said.out.splitlines()[0].partition(" in ")[0]) == (
+def test_a_workflow_is_a_command_of_its_plugin(curate: Curate, workspace: Path) -> None:
+    result = curate("trial", "twice", "raw", "out", *HERE)
+    assert (result.code, result.out.splitlines()[0].partition(" in ")[0]) == (
         0, "twice is done: first, second")  # fmt: skip
-    assert said.out.splitlines()[1].split() == ["records", "5"]
-    assert texts_in(desk / "out") == ["ASH", "HARBOUR", "LANTERN", "OAK", "WINDOW"]
+    assert result.out.splitlines()[1].split() == ["records", "5"]
+    assert texts_in(workspace / "out") == ["ASH", "HARBOUR", "LANTERN", "OAK", "WINDOW"]
     again = curate("trial", "twice", "raw", "out", *HERE)
     assert "twice is finished already: nothing to do (first, second done before)" in again.out
 
 
 def test_its_report_names_the_page_of_the_workflow_or_how_to_get_it(
-    curate: Curate, desk: Path
+    curate: Curate, workspace: Path
 ) -> None:
     curate("trial", "twice", "raw", "out", *HERE)
     work_dir = "out/.curator/twice"
     lines = " ".join(curate("report", work_dir).out.split())
     assert "second is done" in lines
     assert "workflow twice has no page of its own yet: run it again" in lines
-    (desk / work_dir / "duplicates.html").touch()
+    (workspace / work_dir / "duplicates.html").touch()
     lines = curate("report", work_dir).out
     assert "twice/duplicates.html" in lines
     assert "no page of its own" not in lines
 
 
 def test_several_inputs_stand_side_by_side_as_a_shell_gives_them(curate: Curate) -> None:
-    said = curate("trial", "twice", "raw/0.jsonl", "raw/2.jsonl", "out", *HERE, "--json")
-    assert (said.code, said.json["metadata"], said.json["did_nothing"]) == (
+    result = curate("trial", "twice", "raw/0.jsonl", "raw/2.jsonl", "out", *HERE, "--json")
+    assert (result.code, result.json["metadata"], result.json["did_nothing"]) == (
         0,
         {"records": 3},
         False,
     )
-    assert said.json["work_dir"] == "out/.curator/twice"
-    assert list(said.json["runs"]) == ["first", "second"]
+    assert result.json["work_dir"] == "out/.curator/twice"
+    assert list(result.json["runs"]) == ["first", "second"]
 
 
 def test_its_help_says_what_its_class_says(curate: Curate) -> None:
-    said = curate("trial", "twice", "--help")
-    told = " ".join(said.out.split())
-    assert "Usage: curate trial twice [OPTIONS] INPUT_PATH... OUTPUT_PATH Repeats every" in told
-    assert "--refused TEXT A word that is refused." in told
-    assert "--times N [default: 2]" in told
-    assert "--how [loud|quiet] [default: loud]" in told
-    assert "--is-quick / --no-is-quick [default: yes]" in told
-    assert "--resources YAML What each worker gets. [default: {cpus: 2}]" in told
+    result = curate("trial", "twice", "--help")
+    text = " ".join(result.out.split())
+    assert "Usage: curate trial twice [OPTIONS] INPUT_PATH... OUTPUT_PATH Repeats every" in text
+    assert "--refused TEXT A word that is refused." in text
+    assert "--times N [default: 2]" in text
+    assert "--how [loud|quiet] [default: loud]" in text
+    assert "--is-quick / --no-is-quick [default: yes]" in text
+    assert "--resources YAML What each worker gets. [default: {cpus: 2}]" in text
 
 
 @pytest.mark.parametrize(
@@ -86,34 +86,34 @@ def test_its_help_says_what_its_class_says(curate: Curate) -> None:
     ],
 )  # fmt: skip
 def test_mistakes(curate: Curate, options: tuple[str, ...], code: int, message: str) -> None:
-    said = curate("trial", "twice", "raw", "out", *options, *HERE)
-    assert said.code == code
-    assert message in said.err
+    result = curate("trial", "twice", "raw", "out", *options, *HERE)
+    assert result.code == code
+    assert message in result.err
 
 
 def test_a_mistyped_workflow(curate: Curate) -> None:
-    said = curate("trial", "twise", "raw", "out")
-    assert (said.code, said.err) == (
+    result = curate("trial", "twise", "raw", "out")
+    assert (result.code, result.err) == (
         2, "curate: trial has no workflow or command 'twise' (did you mean twice?); "
         "see curate trial --help\n")  # fmt: skip
 
 
-def test_input_may_be_lacking_where_that_is_allowed(curate: Curate, desk: Path) -> None:
-    (desk / "none").mkdir()
-    (desk / "none" / "0.jsonl").touch()
+def test_input_may_be_missing_if_that_is_allowed(curate: Curate, workspace: Path) -> None:
+    (workspace / "none").mkdir()
+    (workspace / "none" / "0.jsonl").touch()
     refused = curate("trial", "twice", "none", "out", *HERE)
     assert (refused.code, "allow_empty (--allow-empty)" in refused.err) == (2, True)
-    said = curate("trial", "twice", "none", "out", *HERE, "--allow-empty", "--json")
-    assert (said.code, said.json["metadata"]) == (0, {"records": 0})
+    result = curate("trial", "twice", "none", "out", *HERE, "--allow-empty", "--json")
+    assert (result.code, result.json["metadata"]) == (0, {"records": 0})
 
 
-def test_a_recipe_of_a_workflow(curate: Curate, desk: Path) -> None:
-    (desk / "recipe.yaml").write_text(RECIPE)
+def test_a_recipe_of_a_workflow(curate: Curate, workspace: Path) -> None:
+    (workspace / "recipe.yaml").write_text(RECIPE)
     planned = curate("plan", "recipe.yaml", "--json").json
     assert planned["options"] == {"input_path": "raw", "output_path": "out"}
-    said = curate("run", "recipe.yaml", "--set", "options.output_path=there", "--json")
-    assert (said.code, said.json["workflow"]) == (0, "trial.twice")
-    assert len(texts_in(desk / "there")) == 5
+    result = curate("run", "recipe.yaml", "--set", "options.output_path=there", "--json")
+    assert (result.code, result.json["workflow"]) == (0, "trial.twice")
+    assert len(texts_in(workspace / "there")) == 5
     status = curate("status", "there", "--json")
     assert (status.code, status.json["name"], status.json["state"]) == (0, "second", "done")
 
@@ -134,17 +134,17 @@ def test_a_recipe_of_a_workflow(curate: Curate, desk: Path) -> None:
          "run_dir; its files are kept where its own options say"),
     ],
 )  # fmt: skip
-def test_a_wrong_recipe(curate: Curate, desk: Path, old: str, new: str, message: str) -> None:
-    (desk / "recipe.yaml").write_text(RECIPE.replace(old, new))
-    said = curate("run", "recipe.yaml")
-    assert said.code == 2
-    assert message in said.err.replace("curate: ", "")
+def test_a_wrong_recipe(curate: Curate, workspace: Path, old: str, new: str, message: str) -> None:
+    (workspace / "recipe.yaml").write_text(RECIPE.replace(old, new))
+    result = curate("run", "recipe.yaml")
+    assert result.code == 2
+    assert message in result.err.replace("curate: ", "")
 
 
-def test_previews_are_of_one_pipeline(curate: Curate, desk: Path) -> None:
-    (desk / "recipe.yaml").write_text(RECIPE)
-    said = curate("preview", "recipe.yaml")
-    assert said.err == (
+def test_previews_are_of_one_pipeline(curate: Curate, workspace: Path) -> None:
+    (workspace / "recipe.yaml").write_text(RECIPE)
+    result = curate("preview", "recipe.yaml")
+    assert result.err == (
         "curate: recipe.yaml: workflow 'trial.twice' is several pipelines, of which each is made "
         "when those before it have run; use curate plan and curate run\n"
     )
@@ -152,9 +152,9 @@ def test_previews_are_of_one_pipeline(curate: Curate, desk: Path) -> None:
 
 def test_workflows_are_listed_and_explained(curate: Curate) -> None:
     assert "  trial.twice  Repeats every letter, twice over." in curate("workflows").out
-    told = curate("workflows", "trial.twice")
-    assert "A word that is refused." in told.out
-    assert "curate trial twice INPUT_PATH OUTPUT_PATH [--option value ...]" in told.out
+    text = curate("workflows", "trial.twice")
+    assert "A word that is refused." in text.out
+    assert "curate trial twice INPUT_PATH OUTPUT_PATH [--option value ...]" in text.out
     assert curate("workflows", "trial.twise").code == 2
 
 

@@ -1,4 +1,4 @@
-"""Importing the core is cheap: what is heavy is imported where it is used."""
+"""Importing core is cheap: heavy modules are imported where they are used."""
 
 import pytest
 from curator_core.testing import modules_loaded_by, seconds_to_run

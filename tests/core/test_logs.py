@@ -30,10 +30,10 @@ def test_tables_and_texts_on_a_terminal_command_nothing() -> None:
     table.add_row(HOSTILE)
     table.add_row(Text(HOSTILE, style="red"))
     made.print(table, HOSTILE, Text(HOSTILE), style="bold")
-    said = made.file.getvalue()
-    assert "\x1b]0;" not in said
-    assert "\x1b[2J" not in said
-    assert said.count("[U+001B]") >= 5
+    message = made.file.getvalue()
+    assert "\x1b]0;" not in message
+    assert "\x1b[2J" not in message
+    assert message.count("[U+001B]") >= 5
 
 
 @pytest.mark.parametrize("name", ["curator_core", "curator_core.dedup"])
@@ -43,7 +43,7 @@ def test_lines_of_a_log_command_nothing(name: str, caplog: pytest.LogCaptureFixt
     assert caplog.messages == [f"cannot read {visible(HOSTILE)}"]
 
 
-def test_a_line_that_does_not_fit_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_line_with_wrong_arguments_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
     with patch.object(logging, "raiseExceptions", False):
         log("curator_core.of_a_test").warning("%s and %s", "one")
 

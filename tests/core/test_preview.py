@@ -72,7 +72,7 @@ def test_drops_have_a_reason_and_an_example() -> None:
     assert (drop.reason, drop.items, drop.record) == ("odd", 3, {"n": 1, "text": "number 1"})
 
 
-def test_a_task_dropped_in_silence_is_told_too() -> None:
+def test_a_task_dropped_without_a_reason_is_shown_too() -> None:
     found = seen(silent, longer)
     [drop] = found.stages[1].drops
     assert (drop.reason, drop.items) == ("dropped", 8)
@@ -89,7 +89,7 @@ def test_changes_and_new_columns_are_shown_once_each() -> None:
     ]
 
 
-def test_a_failure_is_shown_and_the_others_go_on() -> None:
+def test_a_failure_is_shown_and_the_others_continue() -> None:
     found = seen(stumbling.with_(on_error="fail"))
     [record] = found.stages[1].quarantined
     assert record.reason == "ValueError: not one"
@@ -158,7 +158,7 @@ def test_large_files_make_up_for_small_ones(tmp_path: Path) -> None:
 
 @dataclass
 class Film(Task[str]):
-    """Something that is no table."""
+    """A payload that is not a table."""
 
 
 @processing_stage(name="films")
@@ -166,7 +166,7 @@ def films(task: DocumentBatch) -> list[Film]:
     return [Film("one"), Film("two")]
 
 
-def test_what_is_no_table_is_counted_among_the_kept() -> None:
+def test_tasks_without_a_table_are_counted_among_the_kept() -> None:
     assert seen(films, records=3).kept == 2
 
 

@@ -89,7 +89,7 @@ def settings_of(stage: Any) -> tuple[Any, ...]:
             stage.retries, stage.timeout_s, dict(stage.hints))  # fmt: skip
 
 
-def test_what_is_as_by_default_is_left_out(found: Plugins) -> None:
+def test_defaults_are_left_out(found: Plugins) -> None:
     pipeline = Pipeline("small", stages=[Keep(3), Small(), upper])
     assert pipeline_to_yaml(pipeline, found) == (
         "name: small\n"
@@ -149,7 +149,7 @@ def test_stages_of_one_kind_keep_their_names(found: Plugins) -> None:
     assert [stage.name for stage in back.stages] == ["keep", "again", "keep-3"]
 
 
-def test_what_cannot_be_written_is_all_told(found: Plugins) -> None:
+def test_all_stages_that_cannot_be_dumped_are_reported(found: Plugins) -> None:
     stages = [
         Stranger(),
         processing_stage(name="lower")(lower),

@@ -19,7 +19,7 @@ from curator_core.plugins.registry import plugins
 FAILURES = [SystemError("depth mismatch"), RecursionError(), OSError("no source"), MemoryError()]
 
 
-def _forget_what_was_read() -> None:
+def _clear_caches() -> None:
     for cached in (recipe_options.options_of, recipe_options._texts_under_names):
         cached.cache_clear()
     recipe_options._classes_in.cache_clear()
@@ -37,13 +37,13 @@ def unreadable(error: Exception) -> Iterator[None]:
 
         return called
 
-    _forget_what_was_read()
+    _clear_caches()
     with (
         patch.object(ast, "parse", failing(ast.parse)),
         patch.object(inspect, "getsource", failing(inspect.getsource)),
     ):
         yield
-    _forget_what_was_read()
+    _clear_caches()
 
 
 class TestWithoutSourceCode:

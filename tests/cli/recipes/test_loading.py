@@ -1,4 +1,4 @@
-"""Recipes: what they make, and what is said about each thing that can be wrong in one."""
+"""Recipes: the pipelines that they describe, and the message for each mistake in one."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -212,11 +212,11 @@ class Configured(Line):
     config: dict[str, Any] | None = None
 
 
-def test_what_stands_beside_the_name_of_an_executor_goes_into_its_config(found: Plugins) -> None:
-    told = "executor: {name: line, workers: 2, slots: 3, config: {depth: 4}}"
+def test_keys_beside_the_name_of_an_executor_go_into_its_config(found: Plugins) -> None:
+    executor = "executor: {name: line, workers: 2, slots: 3, config: {depth: 4}}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(found.executors, "load", lambda name: Configured)
-        recipe = load_recipe(steps("- t.plain", told), plugins=found)
+        recipe = load_recipe(steps("- t.plain", executor), plugins=found)
     assert recipe.executor() == Configured(workers=2, config={"slots": 3, "depth": 4})
 
 
@@ -467,13 +467,13 @@ TYPOS = {
     "number from the environment": (
         ["- stage: t.everything", "  size: ${env:HOME}"],
         "<recipe>:4: step 'everything' (t.everything): option size must be a whole number, but is "
-        "'${env:HOME}' (what stands in the environment is text)",
+        "'${env:HOME}' (environment variables are text)",
     ),
 }
 
 
 @pytest.mark.parametrize("kind", TYPOS)
-def test_each_mistake_is_told_with_its_line(
+def test_each_mistake_is_reported_with_its_line(
     kind: str, found: Plugins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CURATOR_RECIPE_ENV", "HOME")
@@ -507,12 +507,12 @@ def test_each_mistake_is_told_with_its_line(
         ("name: x\nsteps: *nobody\n", "<recipe>:2: invalid YAML: found undefined alias"),
     ],
 )
-def test_what_is_no_recipe_at_all(text: str, message: str, found: Plugins) -> None:
+def test_text_that_is_not_a_recipe(text: str, message: str, found: Plugins) -> None:
     [problem] = problems(text, found)
     assert problem.startswith(message)
 
 
-def test_every_problem_is_told_at_once_in_the_order_of_the_lines(found: Plugins) -> None:
+def test_all_problems_are_reported_at_once_in_the_order_of_the_lines(found: Plugins) -> None:
     text = steps(
         "- stage: t.everything",
         "  sise: 3",
@@ -528,9 +528,9 @@ def test_every_problem_is_told_at_once_in_the_order_of_the_lines(found: Plugins)
 
 
 def test_thousands_of_problems_are_not_all_shown(found: Plugins) -> None:
-    told = problems(steps(*["- t.nothing"] * 500), found)
-    assert len(told) == 101
-    assert told[-1] == "and 400 more problems"
+    help_ = problems(steps(*["- t.nothing"] * 500), found)
+    assert len(help_) == 101
+    assert help_[-1] == "and 400 more problems"
 
 
 def test_a_stage_of_a_broken_plugin_says_why_it_is_not_there() -> None:
@@ -550,7 +550,7 @@ def test_a_file_of_another_encoding(tmp_path: Path, found: Plugins) -> None:
         load_recipe(path, plugins=found)
 
 
-# What stands in the environment
+# Environment variables
 
 
 def test_the_environment_is_put_into_texts(found: Plugins, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -633,7 +633,7 @@ def test_settings_may_give_what_the_recipe_leaves_out(found: Plugins) -> None:
     assert recipe.executor() == Line(4)
 
 
-def test_settings_that_lead_nowhere_are_all_told(full: Recipe) -> None:
+def test_all_settings_without_a_target_are_reported(full: Recipe) -> None:
     wrong = ["steps.al.size=1", "stesp.all.size=1", "steps.all=1", "steps=1", "size", "input=1",
              "steps.all..size=1", "steps.all.size.x=1"]  # fmt: skip
     with pytest.raises(PipelineError) as caught:
@@ -711,10 +711,10 @@ def test_a_default_id_gives_way_to_one_that_was_chosen(found: Plugins) -> None:
 
 
 def test_help_for_a_stage(found: Plugins) -> None:
-    told = stage_help("t.everything", found)
-    assert (told.doc, told.distribution) == ("Has an option of every kind.", "acme-t")
-    assert (told.input_type, told.output_type) == ("DocumentBatch", "DocumentBatch")
-    options = {option.name: option for option in told.options}
+    help_ = stage_help("t.everything", found)
+    assert (help_.doc, help_.distribution) == ("Has an option of every kind.", "acme-t")
+    assert (help_.input_type, help_.output_type) == ("DocumentBatch", "DocumentBatch")
+    options = {option.name: option for option in help_.options}
     assert (options["size"].type, options["size"].required) == ("int", True)
     assert options["size"].doc == "How large it is."
     assert (options["share"].default, options["share"].doc) == (0.5, "Between 0 and 1.")
@@ -723,11 +723,11 @@ def test_help_for_a_stage(found: Plugins) -> None:
     assert options["names"].default == []
     assert options["spans"].type == "tuple[Range, ...]"
     assert options["rule"].type == "Callable[[str], bool] | None"
-    assert "retries" in [option.name for option in told.settings]
+    assert "retries" in [option.name for option in help_.settings]
 
 
 def test_help_for_a_stage_that_redefines_a_setting(found: Plugins) -> None:
-    told = stage_help("t.batched", found)
-    assert [(option.name, option.default) for option in told.options] == [("batch_size", 32)]
-    assert "batch_size" not in [option.name for option in told.settings]
-    assert told.doc == ""
+    help_ = stage_help("t.batched", found)
+    assert [(option.name, option.default) for option in help_.options] == [("batch_size", 32)]
+    assert "batch_size" not in [option.name for option in help_.settings]
+    assert help_.doc == ""

@@ -122,9 +122,9 @@ class TestProtocols:
         ],
     )
     def test_unusual_ones_need_leave(self, option: str, protocol: str, found: Plugins) -> None:
-        said = refusal(step(option), found)
-        assert said.startswith("<recipe>:4: step 'keep' (t.keep): ")
-        assert f"--allow-protocol {protocol}" in said
+        message = refusal(step(option), found)
+        assert message.startswith("<recipe>:4: step 'keep' (t.keep): ")
+        assert f"--allow-protocol {protocol}" in message
         allowed = Permissions(protocols=frozenset({protocol, "s3"}))
         load_recipe(step(option), plugins=found, permissions=allowed)
 
@@ -167,11 +167,11 @@ class TestVariables:
         "option",
         ["path: 'http://host/?${env:CANARY}'", "note: '${secret:CANARY}'", "key_variable: CANARY"],
     )
-    def test_only_those_that_are_named_are_read(self, option: str, found: Plugins) -> None:
-        said = refusal(step(option), found)
-        assert said.startswith("<recipe>:4: ")
-        assert "--env CANARY" in said
-        assert "sings" not in said
+    def test_only_named_variables_are_read(self, option: str, found: Plugins) -> None:
+        message = refusal(step(option), found)
+        assert message.startswith("<recipe>:4: ")
+        assert "--env CANARY" in message
+        assert "sings" not in message
         assert "--env" in refusal(step(option), found, Permissions(variables=frozenset({"A"})))
         allowed = Permissions(variables=frozenset({"CANARY"}))
         load_recipe(step(option), plugins=found, permissions=allowed)
@@ -183,13 +183,13 @@ class TestVariables:
         load_recipe(step("note: '${env:CANARY}'"), plugins=found)
 
     def test_the_description_reads_none_either(self, found: Plugins) -> None:
-        said = refusal("name: x\ndescription: '${env:CANARY}'\nsteps: [t.keep]\n", found)
-        assert "--env CANARY" in said
+        message = refusal("name: x\ndescription: '${env:CANARY}'\nsteps: [t.keep]\n", found)
+        assert "--env CANARY" in message
 
 
 class TestCode:
     @pytest.mark.parametrize(
-        ("stage", "said"),
+        ("stage", "message"),
         [
             ("{stage: t.keep, trust_remote_code: true}", "trust_remote_code"),
             ("t.pickled", "a model is a pickle"),
@@ -197,12 +197,12 @@ class TestCode:
         ],
     )
     def test_needs_leave(
-        self, stage: str, said: str, found: Plugins, monkeypatch: pytest.MonkeyPatch
+        self, stage: str, message: str, found: Plugins, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         text = f"name: x\nsteps:\n- {stage}\n"
         problem = refusal(text, found)
         assert problem.startswith("<recipe>:3: step ")
-        assert said in problem
+        assert message in problem
         assert "--trust-code" in problem
         load_recipe(text, plugins=found, permissions=Permissions(trust_code=True))
         monkeypatch.setenv("CURATOR_TRUST_CODE", "1")
@@ -221,7 +221,7 @@ class TestCode:
         load_recipe(text, ["executor.address=ray://a:1"], plugins=found)
 
 
-def test_what_is_set_from_outside_needs_no_leave(found: Plugins) -> None:
+def test_options_set_from_outside_need_no_permission(found: Plugins) -> None:
     settings = ["steps.keep.path=ftp://host/x", "steps.keep.note=${env:CANARY}"]
     recipe = load_recipe(step("note: y"), settings, plugins=found)
     assert recipe.steps[0].values["note"] == "${env:CANARY}"
@@ -232,12 +232,12 @@ def test_settings_leave_the_rest_of_a_recipe_as_it_was(found: Plugins) -> None:
         load_recipe(step("path: 'ftp://host/x'"), ["steps.keep.note=a"], plugins=found)
 
 
-def test_settings_keep_what_was_allowed(found: Plugins) -> None:
+def test_settings_keep_the_permissions(found: Plugins) -> None:
     allowed = Permissions(protocols=frozenset({"ftp"}))
     recipe = load_recipe(step("path: 'ftp://host/x'"), plugins=found, permissions=allowed)
     assert apply_settings(recipe, ["steps.keep.note=a"]).permissions == allowed
 
 
-def test_a_command_line_is_no_recipe() -> None:
+def test_a_command_line_is_not_a_recipe() -> None:
     place = Document("command line", {}, {(): "t.work", ("options", "path"): "--path"})
     assert not place.is_from_file(("options", "path"))

@@ -23,7 +23,7 @@ class Span:
 
 @dataclass
 class Keep(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Keeps what is of the right size."""
+    """Keeps records of the right size."""
 
     size: int
     """How large it is."""
@@ -124,7 +124,7 @@ def test_loading_agrees_with_the_schema(text: str, found: Plugins) -> None:
 
 def test_options_come_with_types_defaults_and_docs(schema: Any) -> None:
     keep = schema["$defs"]["t.keep"]
-    assert keep["description"] == "Keeps what is of the right size."
+    assert keep["description"] == "Keeps records of the right size."
     assert keep["properties"]["stage"] == {"const": "t.keep"}
     assert keep["properties"]["size"] == {"type": "integer", "description": "How large it is."}
     assert keep["properties"]["mode"]["default"] == "fast"
@@ -143,5 +143,5 @@ def test_a_schema_of_no_plugins_is_one_as_well() -> None:
         jsonschema.validate({"steps": ["t.plain"]}, made)
 
 
-def test_the_schema_of_what_is_installed() -> None:
+def test_the_schema_of_the_installed_plugins() -> None:
     jsonschema.Draft202012Validator.check_schema(recipe_schema())

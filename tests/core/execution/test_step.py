@@ -55,7 +55,7 @@ class Pixels:
 
 
 class FailsFirst(Stage):
-    """Fails so many times at each task, then gives it back."""
+    """Fails `times` times for each task, then returns it."""
 
     def __init__(self, times: int, error: Exception | None = None) -> None:
         self.times = times
@@ -141,7 +141,7 @@ class TestRetries:
 
 @dataclass
 class BreaksOff(Stage):
-    """Gives three, and breaks off after the first two as often as it is told."""
+    """Yields three outputs, and fails after the first two `times` times."""
 
     times: int
     tries: list[int] = field(default_factory=list)
@@ -155,7 +155,7 @@ class BreaksOff(Stage):
 
 
 class TestGenerators:
-    def test_that_break_off_go_on_behind_what_they_gave(self) -> None:
+    def test_that_fail_continue_after_their_earlier_outputs(self) -> None:
         ran = quarantining(BreaksOff(times=1).with_(retries=1), Task(7))
 
         assert data(ran) == [(7, 0), (7, 1), (7, 2)]
@@ -243,7 +243,7 @@ class TestBatches:
         assert [len(call) for call in stage.calls] == [5, 5, 2]
 
     def test_that_fail_hold_nothing_while_their_tasks_are_run_alone(self) -> None:
-        """What ran out of memory as a batch must not lie in the way of its single tasks."""
+        """The memory of a batch that failed must be free when its tasks run one by one."""
         held: list[weakref.ref[Any]] = []
 
         class Tensor:
@@ -261,7 +261,7 @@ class TestBatches:
         assert [record.reason for record in ran.report.quarantined] == ["ValueError: bad: [1]"]
 
     @pytest.mark.parametrize("batch_size", [1, 2])
-    def test_what_a_stage_was_given_is_gone_when_the_next_one_works(self, batch_size: int) -> None:
+    def test_the_input_of_a_stage_is_freed_before_the_next_one_runs(self, batch_size: int) -> None:
         """In a chain of many, each would otherwise keep a version of the data in memory."""
         held: list[weakref.ref[Any]] = []
 
@@ -447,7 +447,7 @@ class TestPolicies:
         assert (ran.report.quarantined, ran.counts.tasks_failed) == ([], 1)
         assert list(ran.report.lost.values()) == [Fraction(1, 2)]  # half stays with the call
 
-    def test_rejected_records_fail_a_run_that_must_not_go_on(self) -> None:
+    def test_rejected_records_fail_a_run_with_on_error_fail(self) -> None:
         with pytest.raises(StageError, match="stage 'returns' failed: line 3: torn"):
             run_stages([returning([Task(1), Rejected("torn", "line 3")])], [Task(0)])
 
@@ -475,7 +475,7 @@ class Reads(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 class TestInputs:
     @pytest.mark.parametrize(
-        ("columns", "told"),
+        ("columns", "message"),
         [
             (["text", "langauge"], r"no column 'language' \(did you mean langauge\?\)"),
             (["txt", "language"], r"no column 'text' \(did you mean txt\?\)"),
@@ -484,11 +484,11 @@ class TestInputs:
         ],
     )
     def test_name_the_column_that_is_missing_and_the_nearest(
-        self, columns: list[str], told: str
+        self, columns: list[str], message: str
     ) -> None:
         batch = DocumentBatch(pa.table({name: ["x"] for name in columns}))
 
-        with pytest.raises(StageError, match=f"stage 'reads' failed: .*{told}"):
+        with pytest.raises(StageError, match=f"stage 'reads' failed: .*{message}"):
             run_stages([Reads()], [batch])
 
     def test_of_the_wrong_type_are_refused(self) -> None:
@@ -498,7 +498,7 @@ class TestInputs:
 
 class TestOutputs:
     @pytest.mark.parametrize(
-        ("result", "told"),
+        ("result", "message"),
         [
             ("text", "stage 'returns' returned a str; it may return a task, a list or generator"),
             ([1], "stage 'returns' returned a int"),
@@ -507,8 +507,8 @@ class TestOutputs:
             (pa.table({"a": [1]}), "stage 'returns' returned a Table"),
         ],
     )
-    def test_that_are_no_tasks_are_refused(self, result: Any, told: str) -> None:
-        with pytest.raises(StageError, match=told):
+    def test_that_are_not_tasks_are_refused(self, result: Any, message: str) -> None:
+        with pytest.raises(StageError, match=message):
             run_stages([returning(result)], [Task(1)])
 
     def test_inherit_name_and_metadata(self) -> None:
@@ -574,7 +574,7 @@ class OutOfMemoryError(RuntimeError):
 
 
 class Devours(Stage):
-    """Finds no room for one task so many times; notes how many it was given, and what stays."""
+    """Runs out of memory `times` times for one task; records its calls and what stays alive."""
 
     batch_size = 4
 
@@ -611,7 +611,7 @@ class TestOutOfMemory:
         [record] = ran.report.quarantined
         assert (record.reason, record.attempts) == ("OutOfMemoryError: CUDA out of memory", 2)
 
-    def test_a_generator_goes_on_from_where_it_found_no_room(self) -> None:
+    def test_a_generator_resumes_where_it_ran_out_of_memory(self) -> None:
         class Gives(Stage):
             times = 1
 

@@ -244,7 +244,7 @@ class TestLife:
 
         assert calls == ["node a", "node b", "setup a", "setup b", "teardown b", "teardown a"]
 
-    def test_sets_up_and_tears_down_once_however_often_it_is_told(self) -> None:
+    def test_repeated_calls_set_up_and_tear_down_once(self) -> None:
         calls: list[str] = []
         worker = worker_of(Recorder("a", calls))
 
@@ -253,7 +253,7 @@ class TestLife:
 
         assert calls == ["setup a", "teardown a"]
 
-    def test_tears_down_only_what_came_up(self) -> None:
+    def test_tears_down_only_stages_that_were_set_up(self) -> None:
         calls: list[str] = []
         worker = worker_of(Recorder("a", calls), Recorder("b", calls, "setup"))
 
@@ -330,11 +330,11 @@ class TestLife:
 
         report = ran.report
         one, two, bad = (keys for keys in report.parts if len(keys) == 1)
-        told = {
+        found = {
             keys: {i: (c.tasks_in, c.tasks_passed, c.tasks_out) for i, c in part.counts.items()}
             for keys, part in report.parts.items()
         }
-        assert told == {
+        assert found == {
             one: {0: (1, 1, 2), 1: (2, 0, 0)},
             two: {0: (1, 1, 2), 1: (2, 0, 0)},
             bad: {0: (1, 0, 0)},

@@ -55,7 +55,7 @@ def test_publishing_twice_is_fine(tmp_path: Path):
     assert names(tmp_path) == ["a"]
 
 
-def test_publishing_what_was_never_written_is_an_error(tmp_path: Path):
+def test_publishing_an_unwritten_file_is_an_error(tmp_path: Path):
     staged = write(str(tmp_path / "a"))
     os.unlink(staged.staged)
     fs, _ = open_filesystem(str(tmp_path))
@@ -90,18 +90,18 @@ def test_leftovers_of_this_run_are_found_and_no_others(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("number", "said"),
+    ("number", "message"),
     [
         (errno.ENOSPC, "the disk is full; free some space, then run the same command again"),
         (errno.EROFS, "the file system is read-only; choose another folder"),
         (errno.EACCES, "permission denied; allow writing there or choose another folder"),
     ],
 )
-def test_what_stops_writing_is_a_sentence(tmp_path: Path, number: int, said: str):
+def test_a_write_error_is_one_sentence(tmp_path: Path, number: int, message: str):
     final = str(tmp_path / "a.jsonl")
     with pytest.raises(OutputError) as caught, open_draft(final, WORKER):
         raise OSError(number, os.strerror(number))
-    assert str(caught.value).startswith(f"cannot write {final}: {said}")
+    assert str(caught.value).startswith(f"cannot write {final}: {message}")
     assert names(tmp_path) == []
 
 

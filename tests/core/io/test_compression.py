@@ -66,7 +66,7 @@ def test_streams_in_a_row_are_one_file(kind: str):
     assert read(joined, kind) == (b"".join(parts), None)
 
 
-def test_padding_behind_a_stream_is_no_damage():
+def test_padding_after_a_stream_is_not_damage():
     assert read(gzip.compress(b"a\n") + b"\0" * 1000, "gz") == (b"a\n", None)
 
 
@@ -82,7 +82,7 @@ def test_an_empty_file_is_empty(kind: str):
 
 
 @pytest.mark.parametrize("kind", COMPRESSIONS)
-def test_a_truncated_stream_gives_what_was_there_and_says_where_it_ends(kind: str):
+def test_a_truncated_stream_yields_its_content_and_reports_where_it_ends(kind: str):
     data = text(3_000_000)
     got, damage = read(COMPRESS[kind](data)[:-200_000], kind)
     assert damage is not None
@@ -104,7 +104,7 @@ def test_garbage_behind_a_stream_costs_nothing_that_came_before(kind: str):
 
 
 @pytest.mark.parametrize("kind", COMPRESSIONS)
-def test_what_is_no_stream_at_all(kind: str):
+def test_content_that_is_not_compressed(kind: str):
     got, damage = read(b'{"text": "not compressed"}\n' * 10, kind)
     assert got == b""
     assert damage is not None
@@ -118,7 +118,7 @@ def test_a_stream_of_another_kind():
     assert damage.reason == "it is compressed as gz, though its name ends in .zst; rename it"
 
 
-def test_corruption_in_the_middle_keeps_what_came_before_to_the_last_block():
+def test_corruption_in_the_middle_keeps_the_complete_blocks_before_it():
     data = text(3_000_000)
     compressed = bytearray(gzip.compress(data))
     middle = len(compressed) // 2
@@ -150,7 +150,7 @@ def test_no_damage_raises_anything_else(kind: str, data: st.DataObject):
     assert damage is None or damage.offset == len(got)
 
 
-def test_errors_of_the_disk_are_no_damage():
+def test_disk_errors_are_not_damage():
     class Broken(io.RawIOBase):
         def read(self, size: int = -1) -> bytes:
             raise ConnectionResetError(104, "reset")

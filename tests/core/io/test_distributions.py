@@ -12,7 +12,7 @@ NUMBERS = st.floats(-1e12, 1e12, allow_nan=False).map(lambda x: 0.0 if abs(x) < 
 
 
 @given(NUMBERS)
-def test_a_bin_is_told_by_its_middle_to_one_percent(value: float) -> None:
+def test_the_middle_of_a_bin_is_within_one_percent_of_its_values(value: float) -> None:
     assert middle_of(bin_of(value)) == pytest.approx(value, rel=0.0101, abs=1e-9)
 
 

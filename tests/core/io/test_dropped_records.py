@@ -67,7 +67,7 @@ def test_a_call_that_drops_nothing_leaves_no_file(tmp_path: Path):
     assert not (tmp_path / "drop").exists()
 
 
-def test_what_was_dropped_before_gets_its_new_reason(tmp_path: Path):
+def test_records_dropped_again_get_the_new_reason(tmp_path: Path):
     sink = sink_of(JsonlWriter(str(tmp_path / "out"), dropped_path=str(tmp_path / "drop")))
     sink.add("b", "new", documents({"text": "a", "_dropped_by": "a", "_dropped_because": "old"}))
     [path] = published(sink.finish("s1.0"))
@@ -118,13 +118,13 @@ def test_parquet_keeps_records_of_different_columns_apart(tmp_path: Path):
 
 
 @pytest.mark.parametrize("writer", [JsonlWriter, ParquetWriter])
-def test_a_batch_without_rows_is_no_record(tmp_path: Path, writer: type[JsonlWriter]):
+def test_an_empty_batch_writes_no_record(tmp_path: Path, writer: type[JsonlWriter]):
     sink = sink_of(writer(str(tmp_path / "out"), dropped_path=str(tmp_path / "drop")))
     sink.add("a", "x", DocumentBatch(pa.table({"text": pa.array([], pa.string())})))
     assert sink.finish("s1.0") == []
 
 
-def test_a_run_tells_files_of_what_was_dropped_apart(tmp_path: Path):
+def test_a_run_lists_files_of_dropped_records_separately(tmp_path: Path):
     (tmp_path / "in.jsonl").write_text('{"text": "a"}\n{"text": "long enough"}\n')
     writer = JsonlWriter(str(tmp_path / "out"), dropped_path=str(tmp_path / "drop"))
     stages = [JsonlReader(str(tmp_path / "in.jsonl")), long_texts, writer]

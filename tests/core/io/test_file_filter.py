@@ -38,7 +38,7 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("wanted", WANTED)
 @pytest.mark.parametrize("source", SOURCES)
-def test_what_is_foreseen_is_what_is_found(tree: Path, source: str, wanted: FileFilter) -> None:
+def test_would_match_agrees_with_find_files(tree: Path, source: str, wanted: FileFilter) -> None:
     place = f"{tree}/{source}".rstrip("/")
     try:
         found = {part.path for part in find_files([place], wanted)}
@@ -62,7 +62,7 @@ def test_results_among_the_inputs_are_refused(tree: Path, source: str) -> None:
     ]
 
 
-def test_another_format_or_a_hidden_folder_is_no_input(tree: Path) -> None:
+def test_other_formats_and_hidden_folders_are_not_input(tree: Path) -> None:
     for writer in (ParquetWriter(f"{tree}/out"), JsonlWriter(f"{tree}/_out")):
         assert Pipeline("fine", stages=[JsonlReader(f"{tree}"), writer]).build()
 

@@ -52,10 +52,10 @@ def test_a_protocol_whose_library_is_missing_says_what_to_install(
     monkeypatch.delitem(sys.modules, "fsspec.implementations.sftp", raising=False)
     with pytest.raises(CuratorError) as error:
         open_filesystem(path)
-    said = str(error.value)
-    assert said.startswith(f"cannot open {path}: {protocol}:// needs ")
-    assert f"{library}, which is not installed: pip install " in said
-    assert said.endswith(library)
+    message = str(error.value)
+    assert message.startswith(f"cannot open {path}: {protocol}:// needs ")
+    assert f"{library}, which is not installed: pip install " in message
+    assert message.endswith(library)
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_headers_stay_on_the_way_within_a_host() -> None:
 
 
 def _drips(start: bytes, drop: bytes) -> Callable[[BaseHTTPRequestHandler], None]:
-    """Gives a little again and again, until nobody listens any more."""
+    """Sends a little at a time until the client disconnects."""
 
     def answer(request: BaseHTTPRequestHandler) -> None:
         request.wfile.write(start)
@@ -191,7 +191,7 @@ class TestPathsInRecords:
             assert file.seek(1) == 1
         assert answers.seen[0]["X-Api-Key"] == "KEY123"
 
-    def test_refuses_what_is_too_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_refuses_files_that_are_too_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(record_paths.HOSTS_VARIABLE, "127.0.0.1")
         monkeypatch.setattr(record_paths, "MOST_BYTES", 3)
         with serving(Answers(_fine)) as url, pytest.raises(RefusedError, match="larger"):

@@ -138,7 +138,7 @@ def test_good_lines_are_kept_and_bad_ones_have_their_place(texts: list[bytes]):
         (b'{"a":NaN}', "not JSON: "),
     ],
 )
-def test_what_is_wrong_with_a_line(text: bytes, reason: str):
+def test_the_reason_for_an_invalid_line(text: bytes, reason: str):
     [bad] = parse_lines(lines.Lines(GOOD + b"\n" + text + b"\n" + GOOD)).bad
     assert bad.reason.startswith(reason)
     assert (bad.number, bad.offset, bad.text) == (1, 8, text)
@@ -226,7 +226,7 @@ def test_a_large_file_becomes_several_batches(tmp_path: Path):
     assert [batch.num_items for batch in batches] == [34, 34, 12]
 
 
-def test_bad_lines_are_told_with_file_and_line(tmp_path: Path):
+def test_bad_lines_are_reported_with_file_and_line(tmp_path: Path):
     path = write(tmp_path / "a.jsonl", b'{"a":1}\n\nnonsense\n{"a":2}\n[]\n')
     [batch], rejected = read(path)
     assert batch.to_pylist() == [{"a": 1}, {"a": 2}]
@@ -236,14 +236,14 @@ def test_bad_lines_are_told_with_file_and_line(tmp_path: Path):
     ]
 
 
-def test_bad_lines_of_a_range_are_told_with_their_byte(tmp_path: Path):
+def test_bad_lines_of_a_range_are_reported_with_their_byte(tmp_path: Path):
     path = write(tmp_path / "a.jsonl", b'{"a":1}\n{"a":2}\nnonsense\n')
     [batch], [rejected] = read(FilePart(path, start=3, end=None))
     assert batch.to_pylist() == [{"a": 2}]
     assert rejected.where == f"{path} byte 16 column 1"
 
 
-def test_a_truncated_file_gives_what_was_there(tmp_path: Path):
+def test_a_truncated_file_yields_its_content(tmp_path: Path):
     records = [{"id": i, "text": f"{i * 7919 % 65537:x} " * 20} for i in range(5000)]
     path = write(tmp_path / "a.jsonl.gz", records)
     Path(path).write_bytes(Path(path).read_bytes()[:-1000])
@@ -277,17 +277,17 @@ def test_a_file_of_which_nothing_can_be_read(tmp_path: Path):
 
 def test_a_bad_file_does_not_hide_its_neighbours(tmp_path: Path):
     one = write(tmp_path / "a.jsonl", [{"text": "one"}])
-    gone = str(tmp_path / "gone.jsonl")
+    missing = str(tmp_path / "missing.jsonl")
     two = write(tmp_path / "z.jsonl", [{"text": "two"}])
-    [batch], [rejected] = read(one, gone, two)
+    [batch], [rejected] = read(one, missing, two)
     assert batch.to_pylist() == [{"text": "one"}, {"text": "two"}]
-    assert rejected.reason == f"cannot read {gone}: it does not exist (any more)"
-    assert rejected.where == gone
+    assert rejected.reason == f"cannot read {missing}: it does not exist (any more)"
+    assert rejected.where == missing
 
 
-def test_a_file_that_is_gone(tmp_path: Path):
-    with pytest.raises(InputError, match=r"cannot read .*gone\.jsonl: it does not exist"):
-        read(str(tmp_path / "gone.jsonl"))
+def test_a_file_that_does_not_exist(tmp_path: Path):
+    with pytest.raises(InputError, match=r"cannot read .*missing\.jsonl: it does not exist"):
+        read(str(tmp_path / "missing.jsonl"))
 
 
 # Options
@@ -340,7 +340,7 @@ def test_columns_are_known_before_anything_runs(tmp_path: Path):
     assert JsonlReading().columns_after(frozenset()) is None
 
 
-def test_wrong_names_are_told_before_anything_runs(tmp_path: Path):
+def test_wrong_names_are_reported_before_the_run(tmp_path: Path):
     write(tmp_path / "a.jsonl", [{"text": "one", "id": 1, "content": "x"}])
     wrong = JsonlReader(str(tmp_path), fields=["txt", "id"], text_field="contents", add_id=True)
     _, reading = parts_of(wrong)
@@ -383,7 +383,7 @@ def test_ranges_of_a_file_give_each_record_once(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (
             gzip.compress(b'{"a":1}\n', mtime=0),
@@ -397,24 +397,24 @@ def test_ranges_of_a_file_give_each_record_once(
         ),
     ],
 )
-def test_a_file_of_another_kind_is_refused_whole(tmp_path: Path, content: bytes, said: str):
+def test_a_file_of_another_kind_is_refused_whole(tmp_path: Path, content: bytes, message: str):
     path = write(tmp_path / "a.jsonl", content)
     with pytest.raises(InputError) as caught:
         read(path)
-    assert str(caught.value).startswith(f"cannot read {path}: {said}")
+    assert str(caught.value).startswith(f"cannot read {path}: {message}")
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b'{"a": NaN}', "not JSON: NaN is no JSON number; write null instead"),
-        (b'{"a": [1, -Infinity]}', "not JSON: -Infinity is no JSON number; write null instead"),
+        (b'{"a": NaN}', "not JSON: NaN is not a JSON number; write null instead"),
+        (b'{"a": [1, -Infinity]}', "not JSON: -Infinity is not a JSON number; write null instead"),
         (b'{"a": "NaN", }', "not JSON: "),
         (b'{"a": "tor', "not JSON: unexpected end of data"),
         (b'{"a": "caf\xe9"}', "not UTF-8: 0xe9"),
     ],
 )
-def test_the_reason_says_what_is_wrong_with_a_line(tmp_path: Path, line: bytes, reason: str):
+def test_the_reason_describes_the_invalid_line(tmp_path: Path, line: bytes, reason: str):
     path = write(tmp_path / "a.jsonl", b'{"a":1}\n' + line + b"\n")
     _, [rejected] = read(path)
     assert rejected.reason.startswith(reason)

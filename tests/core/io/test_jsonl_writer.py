@@ -99,7 +99,7 @@ def test_a_place_that_cannot_be_written_to(tmp_path: Path):
         JsonlWriter(str(tmp_path / "out")).process(batch({"text": "one"}))
 
 
-def test_what_is_wrong_is_told_before_anything_runs(tmp_path: Path):
+def test_problems_are_reported_before_the_run(tmp_path: Path):
     (tmp_path / "file").touch()
     writer = JsonlWriter(
         str(tmp_path / "file"),
@@ -117,8 +117,8 @@ def test_what_is_wrong_is_told_before_anything_runs(tmp_path: Path):
     [unknown] = JsonlWriter("nowhere://bucket").check()
     assert unknown == "cannot open nowhere://bucket: Protocol not known: nowhere"
     [refused] = JsonlWriter("ftp://127.0.0.1:9/out").check()
-    told = "cannot write to ftp://127.0.0.1:9/out: ConnectionRefusedError: "
-    assert refused.startswith(told)
+    message = "cannot write to ftp://127.0.0.1:9/out: ConnectionRefusedError: "
+    assert refused.startswith(message)
     assert list(JsonlWriter("").check()) == ["path is empty; name the folder to write to"]
 
 
@@ -182,7 +182,7 @@ def test_marked_columns_are_written_as_the_json_they_hold():
     assert encoded(table) == [{"a": {"b": [1]}}, {"a": None}, {"a": 7}]
 
 
-def test_marked_text_that_is_no_json_any_more_is_written_as_text():
+def test_text_in_a_json_column_that_is_not_json_is_written_as_text():
     texts = ["{torn", '{"b":\n1}', "1,2", "", None]
     table = pa.table([pa.array(texts)], schema=pa.schema([json_field("a")]))
     assert encoded(table) == [
@@ -230,7 +230,7 @@ def corpora(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 @settings(max_examples=200, deadline=None)
 @given(corpora())
-def test_what_is_read_and_written_is_the_same(
+def test_reading_and_writing_changes_nothing(
     tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]
 ):
     folder = tmp_path_factory.mktemp("round")
@@ -257,7 +257,7 @@ def test_integers_of_any_size_are_written_as_they_are(text: str):
     assert [json.loads(line)["n"] for line in lines] == [json.loads(text), 1, None]
 
 
-def test_long_digits_in_what_is_no_json_stay_text():
+def test_long_digits_outside_json_stay_text():
     text = "[NaN, 18446744073709551617]"
     table = pa.table([pa.array([text])], schema=pa.schema([json_field("n")]))
     assert json.loads(b"".join(json_lines(table))) == {"n": text}

@@ -27,7 +27,7 @@ def found(*paths: object, wanted: FileFilter = ANY, below: Path) -> list[str]:
 
 @contextmanager
 def unprivileged() -> Iterator[None]:
-    """Root may read everything, so a test of permissions must be somebody else."""
+    """Root may read everything, so tests of permissions run as another user."""
     if os.geteuid():
         yield
         return
@@ -45,7 +45,7 @@ def open_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_a_folder_stands_for_all_files_below_it_in_order(tmp_path: Path):
+def test_a_folder_yields_all_files_below_it_in_order(tmp_path: Path):
     fill(tmp_path, "b.jsonl", "a/z.jsonl", "a/b/c.jsonl", "a.jsonl.gz", "notes.txt")
     expected = ["a/b/c.jsonl", "a/z.jsonl", "a.jsonl.gz", "b.jsonl"]
     assert found(tmp_path, wanted=JSONL, below=tmp_path) == expected
@@ -58,7 +58,7 @@ def test_hidden_files_and_folders_are_left_out(tmp_path: Path):
     assert found(tmp_path / "_*", below=tmp_path) == ["_manifest.json", "_tmp/d.jsonl"]
 
 
-def test_a_file_that_is_named_is_meant_whatever_its_ending(tmp_path: Path):
+def test_a_named_file_is_read_whatever_its_extension(tmp_path: Path):
     fill(tmp_path, "data.txt", ".hidden")
     assert found(tmp_path / "data.txt", wanted=JSONL, below=tmp_path) == ["data.txt"]
     assert found(tmp_path / ".hidden", wanted=JSONL, below=tmp_path) == [".hidden"]
@@ -101,13 +101,13 @@ def test_endings_are_compared_without_case(tmp_path: Path):
     assert found(tmp_path, wanted=JSONL, below=tmp_path) == ["A.JSONL"]
 
 
-def test_a_link_to_a_folder_above_ends_nowhere(tmp_path: Path):
+def test_a_link_to_a_parent_folder_is_not_followed(tmp_path: Path):
     fill(tmp_path, "a/x.jsonl")
     (tmp_path / "a" / "again").symlink_to(tmp_path)
     assert found(tmp_path, below=tmp_path) == ["a/x.jsonl"]
 
 
-def test_a_file_has_its_size_and_the_state_that_it_is_in(tmp_path: Path):
+def test_a_file_has_its_size_and_version(tmp_path: Path):
     fill(tmp_path, "a.jsonl")
     [before] = find_files([str(tmp_path)], ANY)
     assert before.size == 7
@@ -152,7 +152,7 @@ def test_a_folder_that_may_not_be_read(open_folder: Path):
     (open_folder / "in").chmod(0o755)
 
 
-def test_opening_what_may_not_be_read_or_is_gone(open_folder: Path):
+def test_opening_an_unreadable_or_missing_file(open_folder: Path):
     fill(open_folder, "a.jsonl")
     (open_folder / "a.jsonl").chmod(0)
     with unprivileged(), pytest.raises(InputError, match=r"cannot read .*a\.jsonl: permission"):
@@ -189,7 +189,35 @@ def test_a_folder_that_is_misspelt(tmp_path: Path) -> None:
         list(find_files([f"{tmp_path}/pagse/*.jsonl"], FileFilter()))
 
 
-def test_what_include_and_exclude_leave_of_a_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("missing", "suggested"),
+    [("trian.jsonl", "train.jsonl"), ("train.json", "train.jsonl"), ("zebra.jsonl", None)],
+)
+def test_a_missing_file_suggests_a_similar_name_but_not_any_with_its_extension(
+    tmp_path: Path, missing: str, suggested: str | None
+) -> None:
+    fill(tmp_path, "train.jsonl", "validation.jsonl", "test.jsonl")
+    with pytest.raises(NothingFoundError) as caught:
+        list(find_files([str(tmp_path / missing)], JSONL))
+    if suggested:
+        assert f"(did you mean {tmp_path}/{suggested}?)" in str(caught.value)
+    else:
+        assert "did you mean" not in str(caught.value)
+
+
+def test_an_object_store_is_listed_in_the_order_of_a_disk(tmp_path: Path) -> None:
+    names = ["a.jsonl", "a/b.jsonl", "a-b/c.jsonl", "a/c/d.jsonl", "b.jsonl", "a/.h/e.jsonl"]
+    fill(tmp_path, *names)
+    fs, _ = open_filesystem("memory://order")
+    for name in names:
+        fs.pipe_file(f"/order/{name}", b"1")
+    here = found(tmp_path, below=tmp_path)
+    for path in ("memory://order", "memory://order/*"):
+        there = [part.path for part in find_files([path], ANY)]
+        assert [path.removeprefix("memory:///order/") for path in there] == here
+
+
+def test_include_and_exclude_that_leave_no_file(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").touch()
     with pytest.raises(NothingFoundError) as caught:
         list(find_files([str(tmp_path)], FileFilter((".jsonl",), (), ("*",))))

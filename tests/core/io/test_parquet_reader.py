@@ -53,7 +53,7 @@ def test_only_some_columns_in_the_order_asked_for(tmp_path: Path):
     assert batch.data.column_names == ["x", "text"]
 
 
-def test_a_column_that_one_file_lacks(tmp_path: Path):
+def test_a_column_missing_in_one_file(tmp_path: Path):
     one = write(tmp_path / "a.parquet", numbered(1))
     two = write(tmp_path / "b.parquet", pa.table({"texts": ["x"]}))
     [batch], [rejected] = read(one, two, fields=["text"])
@@ -126,7 +126,7 @@ def test_a_flipped_bit_is_noticed_where_pages_have_checksums(tmp_path: Path):
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"no Parquet at all" * 100])
-def test_a_file_that_is_no_parquet(tmp_path: Path, content: bytes):
+def test_a_file_that_is_not_parquet(tmp_path: Path, content: bytes):
     path = tmp_path / "a.parquet"
     path.write_bytes(content)
     with pytest.raises(InputError) as caught:

@@ -35,7 +35,7 @@ def test_a_batch_becomes_a_file(tmp_path: Path, compression: str | None):
     assert used == (compression or "uncompressed").upper()
 
 
-def test_it_compresses_with_zstd_unless_told_otherwise(tmp_path: Path):
+def test_it_compresses_with_zstd_by_default(tmp_path: Path):
     assert ParquetWriter(str(tmp_path)).compression == "zstd"
 
 
@@ -53,7 +53,7 @@ def test_columns_of_json_are_still_known_as_such_when_read_again(tmp_path: Path)
     assert is_json(again.data.schema.field("meta"))
 
 
-def test_a_wrong_compression_is_told(tmp_path: Path):
+def test_a_wrong_compression_is_reported(tmp_path: Path):
     [problem] = ParquetWriter(str(tmp_path), compression="zst").check()
     assert problem == "compression is 'zst' (did you mean zstd?)"
 

@@ -49,7 +49,7 @@ def test_every_value_has_a_folder_of_its_own_that_can_be_read(values: list[str])
         assert 0 < len(name.encode()) < 200
 
 
-def test_a_column_named_by_mistake_is_told() -> None:
+def test_a_misspelt_column_is_reported() -> None:
     with pytest.raises(InputError, match=r"'by', which has 4,097 different values in one batch"):
         parts([str(number) for number in range(MAX_VALUES + 1)])
     with pytest.raises(InputError, match=r"'by', which holds double; folders are made of text"):

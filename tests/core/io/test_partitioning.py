@@ -145,12 +145,12 @@ def test_sizes(size: int | str | None, parsed: int | None):
 
 
 @pytest.mark.parametrize("size", [0, -5, "", "MB", "12 apples", "0.1"])
-def test_what_is_no_size(size: int | str):
+def test_values_that_are_not_sizes(size: int | str):
     with pytest.raises(PipelineError, match="must be a size such as 256MB or 64MiB"):
         parse_size(size)
 
 
-def test_every_wrong_option_is_told(tmp_path: Path):
+def test_every_wrong_option_is_reported(tmp_path: Path):
     stage = FilePartitioning(
         str(tmp_path), files_per_partition=-1, blocksize="many", limit=0, split="half"
     )
@@ -170,14 +170,14 @@ def test_no_path_at_all():
     assert problem.startswith("file_paths is empty; name a file")
 
 
-def test_a_path_that_matches_nothing_is_told_before_and_while_running(tmp_path: Path):
+def test_a_path_that_matches_nothing_is_reported_before_and_during_the_run(tmp_path: Path):
     stage = FilePartitioning(str(tmp_path / "none"))
-    said = f"no files match {tmp_path}/none (nearest existing folder: {tmp_path}, with no"
+    message = f"no files match {tmp_path}/none (nearest existing folder: {tmp_path}, with no"
     [problem] = stage.check_sources()
-    assert problem.startswith(said)
+    assert problem.startswith(message)
     with pytest.raises(InputError) as caught:
         list(stage.process(Empty()))
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
 def test_reading_from_the_folder_that_is_written_to(tmp_path: Path):
@@ -202,7 +202,7 @@ def test_it_keeps_the_promises_of_a_stage(tmp_path: Path):
     assert [type(task) for task in outputs] == [FileGroup, FileGroup]
 
 
-def test_a_place_that_nobody_knows():
+def test_an_unknown_protocol():
     [problem] = FilePartitioning("nowhere://bucket/a").check()
     assert problem == "cannot open nowhere://bucket/a: Protocol not known: nowhere"
 

@@ -123,7 +123,7 @@ def test_keys_are_spread_and_several_count_together(tmp_path: Path) -> None:
     assert partition_column(same, ["a", "b"], 4096).to_pylist() != [0, 0]
 
 
-def test_a_killed_write_goes_on_and_nothing_is_twice(
+def test_a_killed_write_resumes_without_duplicates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raw = tmp_path / "raw"
@@ -138,12 +138,12 @@ def test_a_killed_write_goes_on_and_nothing_is_twice(
     def breaking(self: ExchangeWriter, tables: Any, file: Any) -> None:
         calls.append(1)
         if len(calls) == 2:
-            raise RuntimeError("the power is gone")
+            raise RuntimeError("power failure")
         write(self, tables, file)
 
     with monkeypatch.context() as patched:
         patched.setattr(ExchangeWriter, "write", breaking)
-        with pytest.raises(StageError, match="the power is gone"):
+        with pytest.raises(StageError, match="power failure"):
             pipeline.run(HERE)
     pipeline.run(HERE)
     [table] = partitions_in(tmp_path / "ex", partitions=2)
@@ -164,21 +164,21 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         Pipeline(stages=[ExchangeReader(str(tmp_path / "ex"), 1)], on_error="fail").run(HERE)
 
 
-def test_wrong_options_are_told_before_anything_runs(tmp_path: Path) -> None:
+def test_wrong_options_are_reported_before_the_run(tmp_path: Path) -> None:
     writer = ExchangeWriter(
         str(tmp_path), key=["a", ""], partitions=5000, hashed=True, partition_by="a", fields=["a"]
     )
-    told = "\n".join(writer.check())
-    assert "partitions is 5000, but must be from 1 to 4096" in told
-    assert "key is empty; name the column by which records are grouped" in told
-    assert "partition_by makes folders, which an exchange does not read" in told
-    assert "hashed is for one key" in told
-    assert "fields leaves out the key ''" in told
+    message = "\n".join(writer.check())
+    assert "partitions is 5000, but must be from 1 to 4096" in message
+    assert "key is empty; name the column by which records are grouped" in message
+    assert "partition_by makes folders, which an exchange does not read" in message
+    assert "hashed is for one key" in message
+    assert "fields leaves out the key ''" in message
     with pytest.raises(PipelineError, match="batch_size_bytes is 'big', but must be a size"):
         Pipeline(stages=[ExchangeReader(str(tmp_path), 0, None, "big")]).build()
 
 
-def test_what_is_no_hash_is_refused() -> None:
+def test_a_column_that_is_not_a_hash_is_refused() -> None:
     table = pa.table({"key": ["text"]})
     with pytest.raises(InputError, match="hashed says that 'key' holds hashes, but it is string"):
         partition_column(table, ["key"], 2, hashed=True)

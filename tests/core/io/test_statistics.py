@@ -29,7 +29,7 @@ def test_files_add_up(tmp_path: Path) -> None:
     assert column["values"] == {"en": 2, "True": 1, "de": 1}
 
 
-def test_other_files_are_told(tmp_path: Path) -> None:
+def test_other_files_are_reported(tmp_path: Path) -> None:
     for content in ("[1]", "{", '{"format": 2}'):
         path = tmp_path / "a.statistics.json"
         path.write_text(content)
@@ -59,7 +59,7 @@ def test_plots_hold_every_number_once() -> None:
     assert bars(wide)[-1][1] >= wide.most
 
 
-def test_the_page_escapes_what_comes_from_data() -> None:
+def test_the_page_escapes_text_from_data() -> None:
     made = summary("<script>", 1.0, 2.0, None)
     made.columns["<b>"] = made.columns["x"]
     page = render_part("statistics", "columns", column_figures(made))

@@ -72,7 +72,7 @@ def test_fields_take_what_they_name_from_any_record(tmp_path: Path) -> None:
     assert not rejected
 
 
-def test_files_with_other_keys_are_no_batch_together(tmp_path: Path) -> None:
+def test_files_with_different_keys_are_not_batched_together(tmp_path: Path) -> None:
     files = [[{"text": "a", **keys(start, 6000)}] for start in (0, 3000, 6000)]
     batches, rejected = read(tmp_path, *files)
     assert [len(batch.columns()) for batch in batches] == [9001, 6001]

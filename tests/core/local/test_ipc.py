@@ -1,4 +1,4 @@
-"""Messages arrive whole, and nobody waits for the rest of one."""
+"""Messages arrive whole, and a reader never waits for the rest of one."""
 
 import socket
 from collections.abc import Iterator
@@ -24,15 +24,15 @@ def line() -> Iterator[Line]:
 def test_a_message_that_is_not_whole_is_not_waited_for(line: Line) -> None:
     """Its worker was stopped in the middle of it."""
     theirs, frames = line
-    said = b"\0" * 7 + b"\5" + b"hello"
-    for end in range(len(said)):
+    sent = b"\0" * 7 + b"\5" + b"hello"
+    for end in range(len(sent)):
         assert frames.take() is None
-        theirs.send(said[end : end + 1])
+        theirs.send(sent[end : end + 1])
     assert frames.take() == b"hello"
     assert frames.take() is None
 
 
-def test_the_end_is_told_even_in_the_middle_of_a_message(line: Line) -> None:
+def test_the_end_of_the_connection_is_noticed_in_the_middle_of_a_message(line: Line) -> None:
     theirs, frames = line
     send_frame(theirs.fileno(), b"first")
     theirs.send(b"\0" * 7 + b"\5" + b"he")
@@ -42,7 +42,7 @@ def test_the_end_is_told_even_in_the_middle_of_a_message(line: Line) -> None:
         frames.take()
 
 
-def test_what_nobody_wants_makes_room(line: Line) -> None:
+def test_discarded_messages_make_room(line: Line) -> None:
     theirs, frames = line
     theirs.send(b"x" * 1000)
     frames.discard()

@@ -1,4 +1,4 @@
-"""A process that was killed is told from one that was killed for its memory."""
+"""Processes killed for their memory are distinguished from others that were killed."""
 
 import pytest
 from curator_core.local import memory_kills
@@ -8,15 +8,15 @@ from curator_core.local.memory_kills import MemoryKills
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     """What the system says: kills in our group, on the machine, and the log of the kernel."""
-    said: dict[str, object] = {"ours": 2, "all": 5, "log": None}
-    monkeypatch.setattr(memory_kills, "_kills_of_ours", lambda: said["ours"])
-    monkeypatch.setattr(memory_kills, "_all_kills", lambda: said["all"])
+    facts: dict[str, object] = {"ours": 2, "all": 5, "log": None}
+    monkeypatch.setattr(memory_kills, "_kills_of_ours", lambda: facts["ours"])
+    monkeypatch.setattr(memory_kills, "_all_kills", lambda: facts["all"])
     monkeypatch.setattr(
         memory_kills,
         "_is_in_kernel_log",
-        lambda pid: None if said["log"] is None else pid in said["log"],  # type: ignore[operator]
+        lambda pid: None if facts["log"] is None else pid in facts["log"],  # type: ignore[operator]
     )
-    return said
+    return facts
 
 
 def test_without_a_kill_none_died_of_it(machine: dict[str, object]) -> None:
@@ -30,13 +30,13 @@ def test_a_kill_in_our_group_explains_one_death(machine: dict[str, object]) -> N
     assert [kills.explain(pid) for pid in (1, 2, 3)] == [True, True, False]
 
 
-@pytest.mark.parametrize(("log", "told"), [(None, False), ([8], False), ([7], True)])
+@pytest.mark.parametrize(("log", "expected"), [(None, False), ([8], False), ([7], True)])
 def test_a_kill_elsewhere_is_ours_only_by_name(
-    machine: dict[str, object], log: object, told: bool
+    machine: dict[str, object], log: object, expected: bool
 ) -> None:
     kills = MemoryKills()
     machine.update(all=6, log=log)
-    assert kills.explain(7) is told
+    assert kills.explain(7) is expected
 
 
 def test_where_nothing_else_is_known_any_kill_will_do(machine: dict[str, object]) -> None:
@@ -46,7 +46,7 @@ def test_where_nothing_else_is_known_any_kill_will_do(machine: dict[str, object]
     assert [kills.explain(pid) for pid in (1, 2)] == [True, False]
 
 
-def test_another_process_goes_on_from_what_was_seen(machine: dict[str, object]) -> None:
+def test_another_process_continues_from_the_kills_already_seen(machine: dict[str, object]) -> None:
     seen = MemoryKills().seen
     machine.update(ours=3, all=6)
     assert MemoryKills(seen).explain(1)

@@ -66,7 +66,7 @@ class Lingers(PutsAway):
 
 
 class TestEnds:
-    def test_what_is_to_be_done_at_the_end_of_a_process_is_done(
+    def test_exit_handlers_run_at_the_end_of_a_process(
         self, tmp_path: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:
         run(PutsAway(tmp_path), tasks=["a"], workers=1)
@@ -87,9 +87,11 @@ class TestMessages:
     def test_a_task_that_cannot_be_sent(self) -> None:
         with pytest.raises(PipelineError) as caught:
             run(Same(), tasks=[threading.Lock()])
-        said = str(caught.value)
-        assert "(Task) cannot be sent to a worker process, because it cannot be pickled (" in said
-        assert said.endswith("use tasks of plain data, or run with LocalExecutor(workers=0)")
+        message = str(caught.value)
+        assert (
+            "(Task) cannot be sent to a worker process, because it cannot be pickled (" in message
+        )
+        assert message.endswith("use tasks of plain data, or run with LocalExecutor(workers=0)")
 
     def test_an_output_that_cannot_be_sent(self) -> None:
         class Locks(Numbers):
@@ -167,8 +169,10 @@ class TestDeaths:
     ) -> None:
         once = run(Leaves(str(tmp_path), 1), tasks=[1, 2, data, 3])
         assert len(once) == 4
-        told = f"a worker at stage 'leaves' {reason}; others continue its work"
-        assert [one.getMessage() for one in caplog.records if one.levelname == "WARNING"] == [told]
+        message = f"a worker at stage 'leaves' {reason}; others continue its work"
+        assert [one.getMessage() for one in caplog.records if one.levelname == "WARNING"] == [
+            message
+        ]
         assert once.worker_restarts == {reason: 1}
         twice = run(Leaves(str(tmp_path), 9), tasks=[1, 2, data, 3])
         assert [record.reason for record in twice.quarantined] == [f"its worker {reason}"]
@@ -221,7 +225,7 @@ class TestDeaths:
         )
 
     @pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM"])
-    def test_workers_killed_before_they_are_up_are_no_evidence_against_a_stage(
+    def test_workers_killed_during_startup_are_not_blamed_on_a_stage(
         self, number: str, tmp_path: Path
     ) -> None:
         result = run(KilledWhileStarting(tmp_path, number, 8), tasks=[1, 2, 3])

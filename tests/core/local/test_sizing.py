@@ -1,4 +1,4 @@
-"""How many workers, and what is lacking."""
+"""Number of workers, and missing resources."""
 
 import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, Task
@@ -74,7 +74,7 @@ def test_a_stage_may_limit_the_number() -> None:
         ),
     ],
 )
-def test_what_is_lacking_is_said(resources: Resources, problem: str) -> None:
+def test_missing_resources_are_reported(resources: Resources, problem: str) -> None:
     assert list(unmet_demands(plan(resources), in_process=False)) == [problem]
 
 

@@ -78,7 +78,7 @@ def test_signals_to_the_guard_do_not_end_it(
     assert eventually(lambda: is_gone(watched))
 
 
-def test_what_is_forgotten_is_left_alone() -> None:
+def test_processes_that_were_forgotten_are_left_alone() -> None:
     watchdog = Watchdog()
     with subprocess.Popen(["sleep", "600"], start_new_session=True, env={**os.environ}) as sleeper:
         watchdog.watch(sleeper.pid)
@@ -88,7 +88,7 @@ def test_what_is_forgotten_is_left_alone() -> None:
         sleeper.kill()
 
 
-def test_a_guard_that_was_killed_harms_nobody() -> None:
+def test_a_killed_watchdog_harms_no_process() -> None:
     watchdog = Watchdog()
     watchdog._process.kill()
     watchdog._process.wait()

@@ -23,7 +23,7 @@ def tables(draw: st.DrawFn) -> pa.Table:
 
 
 @given(tables(), st.data(), st.booleans())
-def test_rows_in_any_order_are_those_that_were_asked_for(
+def test_rows_are_returned_in_the_requested_order(
     table: pa.Table, data: st.DataObject, in_order: bool
 ) -> None:
     places = data.draw(st.lists(st.integers(0, table.num_rows - 1)))

@@ -12,6 +12,6 @@ def test_columns_are_added_and_replaced_in_their_places() -> None:
     assert table.column_names == ["a", "b"]
 
 
-def test_what_is_not_true_is_false() -> None:
+def test_null_counts_as_false() -> None:
     for mask in ([True, False, None], pa.array([True, False, None])):
         assert mask_to_list(mask) == [True, False, False]

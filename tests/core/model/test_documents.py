@@ -54,7 +54,7 @@ class TestPayload:
 
         assert again.data.equals(table, check_metadata=True)
 
-    def test_of_a_slice_is_no_larger_than_the_slice(self) -> None:
+    def test_of_a_slice_is_at_most_the_size_of_the_slice(self) -> None:
         large = pa.table({"n": pa.array(range(100_000), pa.int64())})
 
         assert len(DocumentBatch(large.slice(5, 10)).to_payload()) < 2_000

@@ -147,6 +147,6 @@ def test_lines_of_a_small_part_are_one_batch(
     assert may_fan_out(reading) is expected
 
 
-def test_what_is_not_there_may_be_anything(tmp_path: Any) -> None:
+def test_a_reader_of_missing_files_may_fan_out(tmp_path: Any) -> None:
     _, reading = JsonlReader(str(tmp_path / "missing")).decompose()
     assert may_fan_out(reading) is True

@@ -92,6 +92,6 @@ class TestNames:
         with pytest.raises(TypeError, match=r"has no name: give it one with processing_stage\("):
             processing_stage(lambda task: task)
 
-    def test_a_name_alone_is_no_function(self) -> None:
+    def test_a_name_alone_is_not_a_function(self) -> None:
         with pytest.raises(TypeError, match=r"^write @processing_stage\(name='long_pages'\)$"):
             processing_stage("long_pages")  # type: ignore[call-overload]

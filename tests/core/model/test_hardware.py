@@ -16,14 +16,12 @@ from curator_core.model.hardware import (
 @pytest.mark.parametrize(
     ("visible", "devices"), [("", []), ("-1", []), ("3", ["3"]), ("0,2", ["0", "2"])]
 )
-def test_gpus_are_those_that_we_may_use(
-    visible: str, devices: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_visible_gpus(visible: str, devices: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert visible_gpus() == devices
 
 
-def test_cpus_are_those_that_we_may_use() -> None:
+def test_available_cpus() -> None:
     assert available_cpus() == len(os.sched_getaffinity(0))
 
 

@@ -1,4 +1,4 @@
-"""Credit is shared out exactly, and ids follow from what came before."""
+"""Credit is shared exactly, and ids are derived from the parents' ids."""
 
 from fractions import Fraction
 

@@ -1,11 +1,11 @@
-"""Requiring: what is said of libraries that are not installed."""
+"""Messages about libraries that are not installed."""
 
 import pytest
 from curator_core.model.optional_dependencies import not_installed
 
 
 @pytest.mark.parametrize(
-    ("modules", "said"),
+    ("modules", "message"),
     [
         (["no_a"], "it needs no_a, which is not installed: pip it"),
         (["json", "no_a.b"], "it needs no_a.b, which is not installed: pip it"),
@@ -15,5 +15,5 @@ from curator_core.model.optional_dependencies import not_installed
         ([], None),
     ],
 )
-def test_what_lacks_is_named(modules: list[str], said: str | None) -> None:
-    assert not_installed("it", modules, "pip it") == said
+def test_missing_modules_are_named(modules: list[str], message: str | None) -> None:
+    assert not_installed("it", modules, "pip it") == message

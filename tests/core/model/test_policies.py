@@ -6,15 +6,15 @@ from curator_core import ErrorPolicy, FailureBudget
 
 class TestErrorPolicy:
     @pytest.mark.parametrize(
-        ("options", "told"),
+        ("options", "message"),
         [
             ({"on_error": "ignore"}, "on_error is 'ignore', but must be one of fail, quarantine, "),
             ({"retries": -1}, "retries is -1, but must be 0 or more"),
             ({"timeout_s": 0}, "timeout_s is 0, but must be more than 0"),
         ],
     )
-    def test_refuses_what_makes_no_sense(self, options: dict[str, object], told: str) -> None:
-        with pytest.raises(ValueError, match=told):
+    def test_refuses_impossible_values(self, options: dict[str, object], message: str) -> None:
+        with pytest.raises(ValueError, match=message):
             ErrorPolicy(**options)  # type: ignore[arg-type]
 
     @pytest.mark.parametrize(
@@ -34,14 +34,14 @@ class TestErrorPolicy:
     def test_repeats_by_itself_only_what_may_pass(self, error: Exception, retries: int) -> None:
         assert ErrorPolicy().retries_for(error) == retries
 
-    def test_repeats_anything_as_often_as_it_is_told(self) -> None:
+    def test_repeats_any_error_as_often_as_configured(self) -> None:
         assert ErrorPolicy(retries=3).retries_for(ValueError("bad")) == 3
         assert ErrorPolicy(retries=0).retries_for(TimeoutError("slow")) == 0
 
 
 class TestFailureBudget:
     @pytest.mark.parametrize("limit", [-1, -0.1, 1.1])
-    def test_refuses_what_is_neither_count_nor_share(self, limit: float) -> None:
+    def test_refuses_a_limit_that_is_neither_count_nor_share(self, limit: float) -> None:
         with pytest.raises(ValueError, match=r"must be a count .* or a share"):
             FailureBudget(limit)
 

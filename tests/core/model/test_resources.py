@@ -29,7 +29,7 @@ class TestAmounts:
     def test_tell_whether_a_gpu_is_needed(self, resources: Resources, needs: bool) -> None:
         assert resources.needs_gpu is needs
 
-    def test_are_one_cpu_where_nothing_is_said(self) -> None:
+    def test_are_one_cpu_by_default(self) -> None:
         assert Resources() == Resources(cpus=1.0, gpus=0.0, memory_gb=0.0)
 
 

@@ -92,7 +92,7 @@ def test_of_each_reason_a_few_are_shown_and_only_these_are_asked_for() -> None:
     assert len(asked) == MAX_REASONS
 
 
-def test_what_is_no_text_is_shown_as_far_as_it_is_one() -> None:
+def test_invalid_utf8_is_shown_as_far_as_possible() -> None:
     damaged = pa.Array.from_buffers(
         pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\3\0\0\0"), pa.py_buffer(b"a\xffb")]
     )
@@ -103,7 +103,7 @@ def test_what_is_no_text_is_shown_as_far_as_it_is_one() -> None:
 
 def test_records_that_cannot_be_made_end_nothing() -> None:
     def records() -> DocumentBatch:
-        raise ValueError("nobody ever asked for these")
+        raise ValueError("records are only made if they are sampled")
 
     sampler = Sampler()
     assert list(sampler.drops(0, "odd", records, ["text"])) == []
@@ -151,7 +151,7 @@ def run(folder: Path, workers: int = 0, **options: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_run_tells_of_a_few_however_many_there_are(workers: int, tmp_path: Path) -> None:
+def test_a_run_emits_a_few_samples_however_many_there_are(workers: int, tmp_path: Path) -> None:
     samples = run(tmp_path, workers)
     changed = [one for one in samples if one["stage"] == "shouts"]
     dropped = [one for one in samples if one["stage"] == "shortens"]
@@ -171,7 +171,7 @@ def test_they_can_be_turned_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 class Blanks(Docs):
-    """Empties what begins with `e`, and writes what was empty."""
+    """Empties texts that begin with `e`, and fills empty ones."""
 
     def process(self, task: DocumentBatch) -> DocumentBatch:
         given = task.data["text"].to_pylist()

@@ -57,15 +57,15 @@ def test_bins_follow_each_other_without_a_gap() -> None:
     assert [edges_of(place) for place in bins_of([-3.0])] == [(-3.125, -3.0)]
 
 
-def test_an_array_is_counted_as_it_lies_in_memory() -> None:
+def test_an_array_is_counted_like_a_list() -> None:
     assert bins_of(array("d", [1.0, 2.0])) == bins_of([1, 2]) == bins_of((True, 2.0))
 
 
-def test_what_is_no_number_is_left_out() -> None:
+def test_values_that_are_not_numbers_are_left_out() -> None:
     assert bins_of([None, "much", 10**400, 2]) == bins_of([2])
 
 
-def test_what_is_told_of_a_batch_is_told_once() -> None:
+def test_scores_of_a_batch_are_taken_once() -> None:
     task = DocumentBatch.from_pylist([{"n": 1}])
     attach_scores(task, "none", Scores())
     attach_scores(task, "weight", Scores.of([1]))

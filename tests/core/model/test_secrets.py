@@ -138,9 +138,9 @@ def test_the_stage_itself_gets_the_secret(recipe: Recipe) -> None:
 
 def test_no_repr_shows_it(recipe: Recipe) -> None:
     [stage] = recipe.stages
-    told = [repr(recipe), repr(stage), repr(recipe.pipeline()), repr(recipe.executor()),
+    texts = [repr(recipe), repr(stage), repr(recipe.pipeline()), repr(recipe.executor()),
             repr(recipe.document), repr(recipe.steps), repr(vars(stage))]  # fmt: skip
-    assert not any(shows(text) for text in told)
+    assert not any(shows(text) for text in texts)
     assert "key='${secret:CANARY}'" in repr(stage)
     assert "'Bearer ${secret:CANARY} at ${env:PLAIN}'" in repr(stage)
 
@@ -289,7 +289,7 @@ def test_redact_does_not_dwell_on_long_texts() -> None:
     assert time.perf_counter() - started < 5
 
 
-def test_hidden_masks_what_is_named_like_a_credential() -> None:
+def test_values_named_like_a_credential_are_masked() -> None:
     options = {"storage_options": {"secret": "abc", "key": "k", "anon": False, "token": ""},
                "paths": ["s3://u:p@h/x"], "password": "x", "text_field": "token"}  # fmt: skip
     assert mask_secrets(options) == {
@@ -326,14 +326,14 @@ def test_a_pipeline_with_a_bare_credential_is_not_written(found: Plugins) -> Non
     ]
 
 
-def test_what_an_option_offers_itself_is_no_secret(found: Plugins) -> None:
+def test_the_default_of_an_option_is_not_a_secret(found: Plugins) -> None:
     """An option may be called token and mean words; what else is given there stays hidden."""
-    told = {option.name: option.default for option in stage_help("t.cut", found).options}
-    assert told == {"token": "words", "api_key": "***"}
+    defaults = {option.name: option.default for option in stage_help("t.cut", found).options}
+    assert defaults == {"token": "words", "api_key": "***"}
     text = pipeline_to_yaml(Pipeline("x", stages=[Cut(token="characters")]), found)
     assert "token: characters" in text
-    said = "name: x\nsteps:\n- {stage: t.cut, token: characters, api_key: abcdef}\n"
-    kept = recipe_text(load_recipe(said, plugins=found))  # with which a run is retried
+    recipe_yaml = "name: x\nsteps:\n- {stage: t.cut, token: characters, api_key: abcdef}\n"
+    kept = recipe_text(load_recipe(recipe_yaml, plugins=found))  # with which a run is retried
     assert "token: characters" in kept
     assert "api_key: '***'" in kept
     token = options_of(Cut).options["token"]
@@ -393,5 +393,5 @@ def test_a_run_directory_has_no_key_of_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.argv", ["curate", "run", "--set", "a.headers={X-Api-Key: hush-hush}"])
-    told = describe_run(unchecked_plan([Fetch("u")], "fail"), "local")
-    assert "hush-hush" not in str(told)
+    texts = describe_run(unchecked_plan([Fetch("u")], "fail"), "local")
+    assert "hush-hush" not in str(texts)

@@ -83,7 +83,7 @@ class TestClassCreation:
         with pytest.raises(TypeError, match=f"Odd.{setting} is a property, but must be a plain"):
             type("Odd", (ProcessingStage,), body)
 
-    def test_refuses_a_number_of_workers_that_nobody_would_call(self) -> None:
+    def test_refuses_num_workers_as_a_method(self) -> None:
         with pytest.raises(TypeError, match=r"must be a method: def num_workers\(self\) -> int"):
 
             class Odd(Documents):
@@ -121,7 +121,7 @@ class TestWith:
         assert vars(stage) == {"at_most": 5}
         assert (stage.name, stage.requested_workers) == ("limit", None)
 
-    def test_can_be_said_again(self) -> None:
+    def test_can_be_repeated(self) -> None:
         changed = Limit().with_(batch_size=3, num_workers=2).with_(batch_size=4)
 
         assert (changed.batch_size, changed.requested_workers) == (4, 2)
@@ -165,12 +165,12 @@ class TestComposites:
 
         assert [stage.name for stage in flat] == ["read", "limit", "batched", "limit"]
 
-    def test_hand_down_what_was_changed_on_them(self) -> None:
+    def test_pass_changed_settings_to_their_parts(self) -> None:
         flat = flatten([Everything().with_(on_error="skip", retries=1, num_workers=2)])
 
         assert {(s.on_error, s.retries, s.requested_workers) for s in flat} == {("skip", 1, 2)}
 
-    def test_leave_to_their_parts_what_was_not(self) -> None:
+    def test_leave_other_settings_to_their_parts(self) -> None:
         flat = flatten([Everything().with_(retries=1)])
 
         assert [stage.batch_size for stage in flat] == [1, 1, 2]
@@ -209,7 +209,7 @@ def _leaves(tree: Any) -> list[int]:
 
 
 class TestColumns:
-    def test_grow_by_what_is_declared(self) -> None:
+    def test_grow_by_the_declared_columns(self) -> None:
         class Adds(Documents):
             def outputs(self) -> list[str]:
                 return ["lang"]

@@ -1,4 +1,4 @@
-"""Usages: what stages took, added up over calls, whatever became of their sources."""
+"""Usage of stages, added up over calls, including those of failed sources."""
 
 import math
 import os
@@ -101,7 +101,7 @@ def usages_of(run_on: LocalExecutor, *line: object) -> Usages:
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_who_computes_and_who_waits_is_told_apart(workers: int) -> None:
+def test_computing_and_waiting_are_distinguished(workers: int) -> None:
     found = usages_of(LocalExecutor(workers=workers), spin, doze)
     busy, lazy = found[0], found[1]
     assert (busy.tasks, lazy.tasks) == (2, 2)
@@ -116,8 +116,8 @@ def test_who_computes_and_who_waits_is_told_apart(workers: int) -> None:
 BURN = "while True: pass"
 
 
-@pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="Linux tells of it")
-def test_whoever_has_to_share_a_cpu_is_told_apart_from_who_waits() -> None:
+@pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="Linux only")
+def test_waiting_for_a_cpu_is_distinguished_from_other_waiting() -> None:
     """All on one CPU: this process, and two others that never rest."""
     free = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(free)})

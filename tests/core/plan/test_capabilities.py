@@ -56,7 +56,7 @@ def test_recycling_that_the_executor_does_not_do(monkeypatch: pytest.MonkeyPatch
         pipeline(worker_max_rss_gb=-1).build(Plain(), [Task(1)])
 
 
-def test_a_timeout_that_nobody_would_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeout_that_the_executor_does_not_support(monkeypatch: pytest.MonkeyPatch) -> None:
     offering(monkeypatch, plain=Plain, patient=Patient, local=LocalExecutor)
     with pytest.raises(PipelineError) as error:
         pipeline(timeout_s=5.0).run(Plain(), [Task(1)])
@@ -67,14 +67,16 @@ def test_a_timeout_that_nobody_would_keep(monkeypatch: pytest.MonkeyPatch) -> No
     assert pipeline(timeout_s=5.0).build(Patient(), [Task(1)])
 
 
-def test_an_environment_of_its_own_and_nobody_who_gives_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runtime_env_that_the_executor_does_not_support(monkeypatch: pytest.MonkeyPatch) -> None:
     offering(monkeypatch, patient=Patient)
     with pytest.raises(PipelineError, match="'second' asks for a runtime_env of its own, which "
                        "LocalExecutor does not support; install an executor that can"):  # fmt: skip
         pipeline(runtime_env={"pip": ["x"]}).run(LocalExecutor(), [Task(1)])
 
 
-def test_what_cannot_be_imported_is_no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_executor_that_cannot_be_imported_is_not_suggested(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def load(name: str) -> type[Executor]:
         if name == "broken":
             raise ImportError("no Ray here")
@@ -105,12 +107,12 @@ def test_files_that_only_this_process_has() -> None:
     here = Pipeline("p", stages=stages, allow_empty=True)
     with pytest.raises(PipelineError) as error:
         here.build(Elsewhere())
-    told = str(error.value).splitlines()
+    lines = str(error.value).splitlines()
     why = (
         ", but each worker process has its own memory and cannot see it; use a "
         "folder or an object store, or LocalExecutor(workers=0)"
     )
-    assert told == [
+    assert lines == [
         f"stage 1 'jsonl_reader_files': file_paths is simplecache::memory://some/in{why}",
         f"stage 3 'jsonl_writer': path is memory://some/out{why}",
     ]

@@ -103,7 +103,7 @@ class TestOptions:
         assert stage_options(Plain("de").with_(batch_size=3)) == {"language": "de"}
 
     @pytest.mark.parametrize(
-        ("value", "said"),
+        ("value", "result"),
         [
             ((1, "a"), [1, "a"]),
             ({2: {"b", "a"}}, {"2": ["a", "b"]}),
@@ -112,10 +112,10 @@ class TestOptions:
             (len, "builtins:len"),
         ],
     )
-    def test_are_said_as_json_can_hold_them(self, value: object, said: object) -> None:
-        assert to_plain_data(value) == said
+    def test_are_described_as_json(self, value: object, result: object) -> None:
+        assert to_plain_data(value) == result
 
     def test_of_a_nested_dataclass_name_its_type(self) -> None:
-        said = to_plain_data(Limit(1))
+        result = to_plain_data(Limit(1))
 
-        assert (said["type"], said["at_most"]) == ("Limit", 1)
+        assert (result["type"], result["at_most"]) == ("Limit", 1)

@@ -1,4 +1,4 @@
-"""What is found before anything runs."""
+"""Problems that are found before anything runs."""
 
 from pathlib import Path
 from typing import Any
@@ -67,14 +67,14 @@ def test_a_reader_in_the_middle(raw: str, tmp_path: Path) -> None:
         (None, ""),
     ],
 )
-def test_what_is_no_stage(given: Any, way_out: str) -> None:
-    for told, make in {
+def test_objects_that_are_not_stages(given: Any, way_out: str) -> None:
+    for where, make in {
         "stages": lambda: Pipeline(stages=[same, given]),
         "add_stage()": lambda: Pipeline().add_stage(given),
     }.items():
         with pytest.raises(PipelineError) as caught:
             make()
-        assert str(caught.value) == f"{told}: expected a stage, but got {given!r}{way_out}"
+        assert str(caught.value) == f"{where}: expected a stage, but got {given!r}{way_out}"
 
 
 def test_one_stage_without_a_list() -> None:

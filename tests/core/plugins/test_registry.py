@@ -182,7 +182,7 @@ def test_two_claims_to_one_name_are_both_refused(folder: Path) -> None:
         )
 
 
-def test_one_distribution_seen_twice_is_no_rival(folder: Path) -> None:
+def test_a_distribution_seen_twice_is_not_a_conflict(folder: Path) -> None:
     (folder / "seen_plugin.py").write_text(GOOD.format("seen"))
     found = Plugins()
     found.register_entry_points([entry_point("seen", "seen_plugin", "acme")] * 2)
@@ -231,7 +231,9 @@ def test_an_executor_may_be_called_by_its_last_name_where_that_is_unique() -> No
         found.executors.load("local")
 
 
-def test_a_stage_that_does_not_import_says_whose_it_is_and_what_is_missing(folder: Path) -> None:
+def test_a_stage_that_cannot_be_imported_names_its_owner_and_the_missing_module(
+    folder: Path,
+) -> None:
     (folder / "needy.py").write_text("import no_such_library")
     found = Plugins()
     places = {"acme.a": "needy:A", "acme.b": "curator_core.model.stages:Nothing"}
@@ -321,7 +323,7 @@ def test_the_environment_restricts_plugins_but_never_core() -> None:
     assert "text" in fresh(SHOW, CURATOR_PLUGINS="text").split()
 
 
-def test_the_environment_may_name_only_what_is_installed() -> None:
+def test_the_environment_may_name_only_installed_plugins() -> None:
     printed = fresh(SHOW + "\nprint(f.broken[0])", CURATOR_PLUGINS="txet")
     assert (
         "plugin 'txet' is disabled: CURATOR_PLUGINS names it, but no such plugin is installed "
@@ -353,7 +355,7 @@ def test_an_unknown_executor_is_pointed_to_those_on_ray_where_none_is_installed(
     assert "pip" not in str(caught.value)
 
 
-def test_nothing_is_said_to_be_installable_that_others_could_claim() -> None:
+def test_packages_of_others_are_not_suggested_for_installation() -> None:
     with pytest.raises(PluginError) as caught:
         Plugins().stages.find("someone.else")
     assert "pip" not in str(caught.value)

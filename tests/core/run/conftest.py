@@ -1,4 +1,4 @@
-"""Job scripts and what they share stand in `jobs`, so that other processes can import them too."""
+"""Job scripts and their helpers are in `jobs`, so that other processes can import them too."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Bad input gets one clear sentence that names what, which one and the way out; nothing is lost."""
+"""Bad input gets one clear sentence with the place and the way out; nothing is lost."""
 
 import errno
 import json
@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from curator_core import (
@@ -28,7 +29,7 @@ from curator_core import (
 from curator_core.io.readers import JsonlReader
 from curator_core.io.writers import JsonlWriter
 from curator_core.model.stages import AnyStage
-from curator_core.run.events import EventFile
+from curator_core.run import events
 from jobkit import JOB, record_ids, write_records
 from runkit import hidden_leftovers, published
 
@@ -43,13 +44,13 @@ def pipeline(folder: Path, *between: AnyStage, reader: AnyStage | None = None) -
 
 
 def refused(run: Callable[[], object], kind: type[CuratorError], code: int = 2) -> str:
-    """The one sentence that is said."""
+    """Return the message of the error."""
     with pytest.raises(kind) as caught:
         run()
     assert caught.value.exit_code == code
-    said = str(caught.value)
-    assert "Traceback" not in said
-    return said
+    message = str(caught.value)
+    assert "Traceback" not in message
+    return message
 
 
 class Lower(ProcessingStage[DocumentBatch, DocumentBatch]):
@@ -80,14 +81,14 @@ class TestPaths:
         for name in ("notes.csv", "more.csv"):
             (tmp_path / "in" / name).write_text("")
         reader = JsonlReader(str(tmp_path / "in/*.jsonl.gz"))
-        said = refused(lambda: pipeline(tmp_path, reader=reader).run(HERE), PipelineError)
-        assert said == (
+        message = refused(lambda: pipeline(tmp_path, reader=reader).run(HERE), PipelineError)
+        assert message == (
             f"stage 1 'jsonl_reader_files': no files match {tmp_path}/in/*.jsonl.gz "
             f"(nearest existing folder: {tmp_path}/in, with 2 .csv and 1 .jsonl files)"
         )
         assert not (tmp_path / "out").exists()
 
-    def test_a_file_that_goes_away_meanwhile(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_deleted_during_the_run(self, tmp_path: Path) -> None:
         write_records(tmp_path, 3, 2)
         stream = pipeline(tmp_path).stream(HERE)
         next(stream)
@@ -152,8 +153,8 @@ class TestPermissions:
         write_records(tmp_path, 1, 2)
         (tmp_path / "file").write_text("")
         place = str(tmp_path / "file/run")
-        said = refused(lambda: pipeline(tmp_path).run(HERE, run_dir=place), ResumeError)
-        assert said == (
+        message = refused(lambda: pipeline(tmp_path).run(HERE, run_dir=place), ResumeError)
+        assert message == (
             f"cannot make the run directory {place}: Not a directory; "
             "allow writing there, or choose another place with run_dir (--run-dir)"
         )
@@ -162,8 +163,8 @@ class TestPermissions:
         write_records(tmp_path, 1, 2)
         (tmp_path / "out").mkdir()
         (tmp_path / "out/.curator").write_text("")
-        said = refused(lambda: pipeline(tmp_path).run(HERE), ResumeError)
-        assert said == (
+        message = refused(lambda: pipeline(tmp_path).run(HERE), ResumeError)
+        assert message == (
             f"cannot make the run directory {tmp_path}/out/.curator/job: Not a directory; allow "
             "writing there, give stage 'jsonl_writer' another output_path, or choose another place "
             "with run_dir (--run-dir)"
@@ -173,15 +174,15 @@ class TestPermissions:
 class TestPlans:
     """What can be known before anything runs."""
 
-    def test_a_column_that_nobody_gives(self, tmp_path: Path) -> None:
+    def test_a_column_that_no_stage_adds(self, tmp_path: Path) -> None:
         write_records(tmp_path, 1, 1)
-        said = refused(lambda: pipeline(tmp_path, Lower("txt")).run(HERE), PipelineError)
-        assert said == (
+        message = refused(lambda: pipeline(tmp_path, Lower("txt")).run(HERE), PipelineError)
+        assert message == (
             "stage 3 'lower': it reads column 'txt', which nothing before it adds "
             "(did you mean text?); set text_field: text?"
         )
 
-    def test_a_column_that_some_files_lack(self, tmp_path: Path) -> None:
+    def test_a_column_missing_in_some_files(self, tmp_path: Path) -> None:
         write_records(tmp_path, 1, 2)
         (tmp_path / "in/x.jsonl").write_text('{"txet": "a", "id": 7}\n')
         [record] = pipeline(tmp_path, Lower()).run(HERE).quarantined
@@ -190,8 +191,8 @@ class TestPlans:
 
     def test_stages_in_an_order_that_cannot_fit(self, tmp_path: Path) -> None:
         write_records(tmp_path, 1, 1)
-        said = refused(lambda: pipeline(tmp_path, SeesPictures()).run(HERE), PipelineError)
-        assert said.splitlines()[0] == (
+        message = refused(lambda: pipeline(tmp_path, SeesPictures()).run(HERE), PipelineError)
+        assert message.splitlines()[0] == (
             "stage 3 'sees_pictures': it takes Picture, but 'jsonl_reader' before it returns "
             "DocumentBatch; put a stage between them that makes one of the other"
         )
@@ -200,13 +201,13 @@ class TestPlans:
         write_records(tmp_path, 1, 1)
         line = pipeline(tmp_path)
         line.stages = [Lower(), *line.stages]
-        said = refused(lambda: line.run(HERE), PipelineError)
-        assert "it takes Empty, but 'lower' before it returns DocumentBatch" in said
+        message = refused(lambda: line.run(HERE), PipelineError)
+        assert "it takes Empty, but 'lower' before it returns DocumentBatch" in message
 
     def test_nothing_to_begin_with(self, tmp_path: Path) -> None:
         line = Pipeline("job", stages=[Lower()])
-        said = refused(lambda: line.run(HERE), PipelineError)
-        assert said == (
+        message = refused(lambda: line.run(HERE), PipelineError)
+        assert message == (
             "stage 'lower' takes DocumentBatch, but nothing comes before it; "
             "begin with a reader, or give run(tasks=[...])"
         )
@@ -214,8 +215,8 @@ class TestPlans:
     def test_every_problem_at_once(self, tmp_path: Path) -> None:
         write_records(tmp_path, 1, 1)
         crowded = [Lower().with_(batch_size=0), Lower().with_(num_workers=0)]
-        said = refused(lambda: pipeline(tmp_path, *crowded).run(HERE), PipelineError)
-        assert said.splitlines() == [
+        message = refused(lambda: pipeline(tmp_path, *crowded).run(HERE), PipelineError)
+        assert message.splitlines() == [
             "stage 4 'lower': it has the same name as stage 3; give it another with "
             ".with_(name='lower_2')",
             "stage 3 'lower': batch_size is 0, but must be 1 or more",
@@ -223,30 +224,30 @@ class TestPlans:
         ]
 
     def test_no_stages(self) -> None:
-        said = refused(lambda: Pipeline("job").run(HERE), PipelineError)
-        assert said == "pipeline 'job' has no stages; add one with add_stage()"
+        message = refused(lambda: Pipeline("job").run(HERE), PipelineError)
+        assert message == "pipeline 'job' has no stages; add one with add_stage()"
 
     def test_a_policy_that_is_none(self, tmp_path: Path) -> None:
         write_records(tmp_path, 1, 1)
         odd = pipeline(tmp_path)
         odd.on_error = "ignore"  # type: ignore[assignment]
-        said = refused(lambda: odd.run(HERE), PipelineError)
-        assert said == "on_error is 'ignore', but must be one of fail, quarantine, skip"
+        message = refused(lambda: odd.run(HERE), PipelineError)
+        assert message == "on_error is 'ignore', but must be one of fail, quarantine, skip"
 
 
 class TestNames:
     def test_an_executor(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write_records(tmp_path, 1, 1)
-        said = refused(lambda: pipeline(tmp_path).run("locl"), PluginError)
-        assert said == "no executor named 'locl' (did you mean core.local?)"
+        message = refused(lambda: pipeline(tmp_path).run("locl"), PluginError)
+        assert message == "no executor named 'locl' (did you mean core.local?)"
         monkeypatch.setenv("CURATOR_EXECUTOR", "core.lokal")
-        said = refused(lambda: pipeline(tmp_path).run(), PluginError)
-        assert said == "no executor named 'core.lokal' (did you mean core.local?)"
+        message = refused(lambda: pipeline(tmp_path).run(), PluginError)
+        assert message == "no executor named 'core.lokal' (did you mean core.local?)"
 
     def test_a_stage_in_a_recipe(self) -> None:
         recipe = "name: job\ninput:\n  stage: core.jsonl_raeder\n  file_paths: x\n"
-        said = refused(lambda: Pipeline.from_yaml(recipe), PipelineError)
-        assert "no stage named 'core.jsonl_raeder' (did you mean core.jsonl_reader?)" in said
+        message = refused(lambda: Pipeline.from_yaml(recipe), PipelineError)
+        assert "no stage named 'core.jsonl_raeder' (did you mean core.jsonl_reader?)" in message
 
     def test_a_setting(self) -> None:
         with pytest.raises(TypeError, match=r"with_\(\) cannot change batchsize of stage 'lower'"):
@@ -261,9 +262,9 @@ class TestResources:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
         write_records(tmp_path, 1, 1)
         line = pipeline(tmp_path, Lower().with_(resources=resources))
-        said = refused(lambda: line.run(HERE), ResourceError, code=5)
+        message = refused(lambda: line.run(HERE), ResourceError, code=5)
         asked = "1 GPU" if resources.gpus else "8 GB of a GPU"
-        assert said == (
+        assert message == (
             f"stage 3 'lower' asks for {asked}, but this machine has none; run it where there "
             "is one, or set its resources without a GPU if it can do without"
         )
@@ -275,8 +276,8 @@ class TestOutputs:
         write_records(tmp_path, 1, 1)
         (tmp_path / "out").mkdir()
         (tmp_path / "out/thesis.tex").write_text("all my work")
-        said = refused(lambda: pipeline(tmp_path).run(HERE), OutputError)
-        assert said == (
+        message = refused(lambda: pipeline(tmp_path).run(HERE), OutputError)
+        assert message == (
             f"stage 'jsonl_writer': output folder {tmp_path}/out already holds other data "
             "(thesis.tex); choose an empty folder, or set the writer's mode to 'append' "
             "(to add to it) or 'overwrite' (to replace it)"
@@ -286,8 +287,8 @@ class TestOutputs:
     def test_a_file_where_the_folder_should_be(self, tmp_path: Path) -> None:
         write_records(tmp_path, 1, 1)
         (tmp_path / "out").write_text("")
-        said = refused(lambda: pipeline(tmp_path).run(HERE), PipelineError)
-        assert said == (
+        message = refused(lambda: pipeline(tmp_path).run(HERE), PipelineError)
+        assert message == (
             f"stage 3 'jsonl_writer': cannot write to {tmp_path}/out: it is a file, "
             "not a folder; choose another folder"
         )
@@ -296,19 +297,21 @@ class TestOutputs:
         write_records(tmp_path, 3, 1)
         with pipeline(tmp_path).stream(HERE) as stream:
             next(stream)
-            said = refused(lambda: pipeline(tmp_path).run(HERE), ResumeError)
+            message = refused(lambda: pipeline(tmp_path).run(HERE), ResumeError)
             list(stream)
-        assert said.startswith(f"run directory {tmp_path}/out/.curator/job is in use by process ")
-        assert said.endswith("wait for that run to end, or give this one another run_dir")
+        assert message.startswith(
+            f"run directory {tmp_path}/out/.curator/job is in use by process "
+        )
+        assert message.endswith("wait for that run to end, or give this one another run_dir")
         assert record_ids(tmp_path / "out") == [0, 1, 2]
 
     def test_a_run_json_that_is_damaged(self, tmp_path: Path) -> None:
         write_records(tmp_path, 1, 1)
         pipeline(tmp_path).run(HERE)
         (tmp_path / "out/.curator/job/run.json").write_text('{"fing')
-        said = refused(lambda: pipeline(tmp_path).run(HERE), ResumeError)
-        assert said.startswith(f"{tmp_path}/out/.curator/job/run.json is damaged (")
-        assert said.endswith(f"delete {tmp_path}/out/.curator/job to start over")
+        message = refused(lambda: pipeline(tmp_path).run(HERE), ResumeError)
+        assert message.startswith(f"{tmp_path}/out/.curator/job/run.json is damaged (")
+        assert message.endswith(f"delete {tmp_path}/out/.curator/job to start over")
 
     def test_files_that_may_not_grow(self, tmp_path: Path) -> None:
         """The limit of a process on the size of its files stands for all that cannot be written."""
@@ -316,11 +319,11 @@ class TestOutputs:
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
         try:
-            said = refused(lambda: pipeline(tmp_path).run(HERE), StageError, code=1)
+            message = refused(lambda: pipeline(tmp_path).run(HERE), StageError, code=1)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        assert said.startswith(f"stage 'jsonl_writer' failed: cannot write {tmp_path}/out/part-")
-        assert said.endswith(f"(source: {tmp_path}/in/00000.jsonl)")
+        assert message.startswith(f"stage 'jsonl_writer' failed: cannot write {tmp_path}/out/part-")
+        assert message.endswith(f"(source: {tmp_path}/in/00000.jsonl)")
         assert [name for name in published(tmp_path / "out") if name != "_manifest.json"] == []
         assert hidden_leftovers(tmp_path / "out") == []
         pipeline(tmp_path).run(HERE)
@@ -345,15 +348,15 @@ def test_a_disk_that_is_full_before_or_in_the_middle_of_a_run(tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     before, during, last = json.loads(done.stdout)
     for tried, code in ((before, 2), (during, 1)):
-        assert tried["code"] == code, tried["said"]
-        said = tried["said"].splitlines()[-1]
-        assert str(tmp_path / "out") in said
-        assert "free some space, then run the same command again" in said
-        assert "Traceback" not in tried["said"]
+        assert tried["code"] == code, tried["stderr"]
+        message = tried["stderr"].splitlines()[-1]
+        assert str(tmp_path / "out") in message
+        assert "free some space, then run the same command again" in message
+        assert "Traceback" not in tried["stderr"]
         assert all(text.count("\n") == 1000 for text in tried["parts"].values())
         assert tried["hidden"] == []
     assert before["parts"] == {}
-    assert last["code"] == 0, last["said"]
+    assert last["code"] == 0, last["stderr"]
     lines = [line for text in last["parts"].values() for line in text.splitlines()]
     assert sorted(json.loads(line)["id"] for line in lines) == list(range(20_000))
 
@@ -362,19 +365,24 @@ def test_a_disk_that_is_full_before_or_in_the_middle_of_a_run(tmp_path: Path) ->
 def test_a_disk_that_is_full_once_something_of_the_run_itself_is_written(
     writes: int, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The exit code says whether stages ran, whoever finds the disk full."""
+    """The exit code says whether stages ran, wherever the full disk is noticed."""
     write_records(tmp_path, 3, 1)
-    real, left = EventFile._write, [writes]
+    open_appended, left = events._open_appended, [writes]
 
-    def write(events: EventFile, line: bytes) -> None:
-        if left[0] == 0:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        left[0] -= 1
-        real(events, line)
+    def open_on_a_full_disk(path: str) -> SimpleNamespace:
+        file = open_appended(path)
 
-    monkeypatch.setattr(EventFile, "_write", write)
-    said = refused(lambda: pipeline(tmp_path).run(HERE), OutputError, code)
-    assert "the disk is full" in said
+        def write(line: bytes) -> None:
+            if left[0] == 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            left[0] -= 1
+            file.write(line)
+
+        return SimpleNamespace(write=write, close=file.close)
+
+    monkeypatch.setattr(events, "_open_appended", open_on_a_full_disk)
+    message = refused(lambda: pipeline(tmp_path).run(HERE), OutputError, code)
+    assert "the disk is full" in message
 
 
 def test_an_output_folder_that_is_removed_during_the_run(tmp_path: Path) -> None:
@@ -387,7 +395,7 @@ def test_an_output_folder_that_is_removed_during_the_run(tmp_path: Path) -> None
                 shutil.rmtree(tmp_path / "out")
             return task
 
-    said = refused(lambda: pipeline(tmp_path, Removes()).run(HERE), OutputError, 1)
-    assert f"{tmp_path}/out/.curator/job/" in said
+    message = refused(lambda: pipeline(tmp_path, Removes()).run(HERE), OutputError, 1)
+    assert f"{tmp_path}/out/.curator/job/" in message
     pipeline(tmp_path, Removes()).run(HERE)
     assert record_ids(tmp_path / "out") == list(range(6))

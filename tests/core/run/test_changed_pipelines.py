@@ -80,7 +80,7 @@ class TestInputs:
         write_input(tmp_path, "000x", "new")
         assert is_as_if_fresh(tmp_path, redone=1).notes == []
 
-    def test_what_was_quarantined_is_mended_in_the_file(self, tmp_path: Path) -> None:
+    def test_a_quarantined_record_is_corrected_in_its_file(self, tmp_path: Path) -> None:
         finished(tmp_path)
         write_input(tmp_path, "004", "better")
         assert is_as_if_fresh(tmp_path, redone=1).quarantined == []
@@ -108,7 +108,7 @@ class TestInputs:
         assert (result.sources_done, result.sources_skipped) == (0, 3)
         assert len(list((tmp_path / "out").glob("part-*"))) == 2
 
-    def test_names_that_are_no_unicode(self, tmp_path: Path) -> None:
+    def test_names_that_are_not_unicode(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["a"])
         strange = os.fsencode(tmp_path / "in") + b"/caf\xe9.txt"
         with open(strange, "w") as file:
@@ -195,14 +195,14 @@ class TestPipelines:
         with pytest.raises(ResumeError, match=r"'judge' was removed\n  stage 'judging' is new"):
             moved.run(HERE)
 
-    def test_what_only_changes_the_speed_is_no_change(self, tmp_path: Path) -> None:
+    def test_options_that_only_affect_speed_are_not_changes(self, tmp_path: Path) -> None:
         finished(tmp_path)
         faster = words_pipeline(tmp_path)
         faster.stages[2] = faster.stages[2].with_(batch_size=7, num_workers=3, retries=1)
         assert faster.run(HERE).sources_skipped == 5
 
 
-def test_to_begin_anew_replaces_what_the_same_run_had_published(tmp_path: Path) -> None:
+def test_starting_over_replaces_the_output_of_the_same_run(tmp_path: Path) -> None:
     finished(tmp_path)
     (tmp_path / "in/002.txt").unlink()
     result = words_pipeline(tmp_path).run(HERE, resume=False)
@@ -213,7 +213,7 @@ def test_to_begin_anew_replaces_what_the_same_run_had_published(tmp_path: Path) 
     assert found == published(tmp_path / "out")
 
 
-def test_to_begin_anew_spares_what_others_put_there(tmp_path: Path) -> None:
+def test_starting_over_keeps_files_of_others(tmp_path: Path) -> None:
     finished(tmp_path)
     (tmp_path / "out/theirs.txt").write_text("work of a week")
     before = published(tmp_path / "out")

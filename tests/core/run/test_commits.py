@@ -90,7 +90,7 @@ class TestRetractions:
         _, unfinished = replay_journal(Lines(one.to_entry(), retract_entry(one), RETRACTED))
         assert unfinished == []
 
-    def test_what_was_written_again_since_stays(self) -> None:
+    def test_files_written_again_since_then_stay(self) -> None:
         one = commit("s", "a", "b")
         again = commit("s", "a")
         memory, unfinished = replay_journal(

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 Tasks = ProcessingStage[Task[Any], Task[Any]]
-PASSED, GONE, TWO, RAISED, NOTED, REFUSED, EXPLAINED = range(7)
+PASSED, DROPPED, TWO, RAISED, NOTED, REFUSED, EXPLAINED = range(7)
 
 
 class Moody(Tasks):
@@ -30,7 +30,7 @@ class Moody(Tasks):
         if task.data % 10 == RAISED:
             raise ValueError(f"{task.data} is ruined")
         given: dict[int, Any] = {
-            GONE: None,
+            DROPPED: None,
             TWO: [Task(task.data), Task(task.data)],
             NOTED: [task, Dropped("long", 2)],
             REFUSED: [task, Rejected("torn")],
@@ -49,7 +49,7 @@ def travelled(report: CallReport) -> CallReport:
     return twin
 
 
-def told(report: CallReport) -> tuple[Any, ...]:
+def content(report: CallReport) -> tuple[Any, ...]:
     """All that it says, without counts that are zero throughout."""
     parts = {
         keys: (
@@ -62,7 +62,7 @@ def told(report: CallReport) -> tuple[Any, ...]:
 
 
 class Unreliable(Executor):
-    """Some calls are lost and begin anew; the dead report late, and what they say is void."""
+    """Some calls are lost and run again; dead workers report late, and their reports are void."""
 
     def __init__(self, seed: int, *, travels: bool) -> None:
         self._dice = Random(seed)
@@ -125,7 +125,7 @@ def test_a_report_says_the_same_after_its_way(data: list[int]) -> None:
     assert {i: c.to_json() for i, c in twin.counts.items()} == {
         i: c.to_json() for i, c in call.report.counts.items()
     }
-    assert told(travelled(twin)) == told(twin) == told(call.report)
+    assert content(travelled(twin)) == content(twin) == content(call.report)
 
 
 @given(numbers, st.integers(0, 999))
@@ -141,7 +141,7 @@ def test_a_run_is_the_same_with_reports_that_travelled(data: list[int], seed: in
 
 def test_sources_with_nothing_but_counts_travel_as_columns() -> None:
     executor = Unreliable(1, travels=True)
-    tasks = [Task(10 * number + (GONE, PASSED, EXPLAINED)[number % 3]) for number in range(40)]
+    tasks = [Task(10 * number + (DROPPED, PASSED, EXPLAINED)[number % 3]) for number in range(40)]
     result = line().run(executor, tasks)
     assert executor.plain > 5
     counts = result.stages["moody"]

@@ -76,7 +76,9 @@ class TestDamage:
         assert record_ids(tmp_path / "out") == [0, 1, 10, 11][: 2 + kept]
         folder = tmp_path / "out/.curator/job/quarantine"
         lines = [line for file in folder.glob("*.jsonl") for line in file.read_text().splitlines()]
-        [on_disk] = [said for said in map(json.loads, lines) if said["where"] == record.where]
+        [on_disk] = [
+            record_ for record_ in map(json.loads, lines) if record_["where"] == record.where
+        ]
         assert (on_disk["reason"], on_disk["stage"]) == (record.reason, "jsonl_reader")
 
     def test_nothing_at_all_can_be_read(self, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ HERE = LocalExecutor(workers=0)
 
 
 def write(folder: Path, name: str, text: str, age: int = 0) -> Path:
-    """An input file, each of another age unless told."""
+    """Write an input file; each has another age by default."""
     path = folder / "in" / f"{name}.txt"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -106,7 +106,7 @@ class TestRenames:
         shutil.copy2(tmp_path / "in/b.txt", tmp_path / "in/z.txt")
         assert run(tmp_path).sources_done == 1
 
-    def test_two_candidates_are_no_rename(self, tmp_path: Path) -> None:
+    def test_two_candidates_are_not_a_rename(self, tmp_path: Path) -> None:
         before = finished(tmp_path)
         (tmp_path / "in/b.txt").rename(tmp_path / "in/y.txt")
         shutil.copy2(tmp_path / "in/y.txt", tmp_path / "in/z.txt")
@@ -167,7 +167,7 @@ class TestRenames:
         result = words_pipeline(tmp_path, Pairs()).run(Together(2))
         assert (result.sources_done, result.sources_skipped) == (2, 2)
 
-    def test_what_is_in_quarantine_is_done_again_under_the_new_name(self, tmp_path: Path) -> None:
+    def test_quarantined_records_run_again_under_the_new_name(self, tmp_path: Path) -> None:
         write(tmp_path, "a", "one bad1")
         run(tmp_path)
         (tmp_path / "in/a.txt").rename(tmp_path / "in/z.txt")
@@ -192,14 +192,14 @@ def objects(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryFileSystem]:
     fs = MemoryFileSystem()
 
     def tagged(function: Callable[..., Any]) -> Callable[..., Any]:
-        def told(self: MemoryFileSystem, *args: Any, **options: Any) -> Any:
+        def with_etags(self: MemoryFileSystem, *args: Any, **options: Any) -> Any:
             found = function(self, *args, **options)
             for info in found if isinstance(found, list) else [found]:
                 if isinstance(info, dict) and info["type"] == "file":
                     info["ETag"] = str(hash(fs.cat_file(info["name"])))
             return found
 
-        return told
+        return with_etags
 
     for name in ("ls", "info"):
         monkeypatch.setattr(MemoryFileSystem, name, tagged(getattr(MemoryFileSystem, name)))
@@ -217,11 +217,11 @@ class TestStopping:
         with pytest.raises(RemovedInputsError) as caught:
             run(tmp_path)
         assert everything(tmp_path / "out") == before
-        told = str(caught.value)
-        assert str(tmp_path / "in/b.txt") in told
-        assert str(tmp_path / "in/d.txt") in told
-        assert "--prune" in told
-        assert "--keep-removed" in told
+        message = str(caught.value)
+        assert str(tmp_path / "in/b.txt") in message
+        assert str(tmp_path / "in/d.txt") in message
+        assert "--prune" in message
+        assert "--keep-removed" in message
 
     def test_a_long_list_is_cut(self, tmp_path: Path) -> None:
         for number in range(40):
@@ -229,12 +229,12 @@ class TestStopping:
         run(tmp_path)
         for number in range(1, 40):
             (tmp_path / f"in/{number:02}.txt").unlink()
-        with pytest.raises(RemovedInputsError, match=r"39 input files") as told:
+        with pytest.raises(RemovedInputsError, match=r"39 input files") as message:
             run(tmp_path)
-        assert str(told.value).count(str(tmp_path / "in")) == 10
-        assert "29 more" in str(told.value)
+        assert str(message.value).count(str(tmp_path / "in")) == 10
+        assert "29 more" in str(message.value)
 
-    def test_files_that_gave_nothing_stop_nobody(self, tmp_path: Path) -> None:
+    def test_removed_files_without_output_do_not_stop_the_run(self, tmp_path: Path) -> None:
         """As when a broken file is taken away."""
         write(tmp_path, "a", "one")
         write(tmp_path, "b", "bad1")
@@ -247,7 +247,7 @@ class TestStopping:
         with pytest.raises(PipelineError, match=r"removed_inputs is 'purge'"):
             run(tmp_path, removed_inputs="purge")
 
-    def test_an_input_that_is_all_gone(self, tmp_path: Path) -> None:
+    def test_an_input_whose_files_were_all_removed(self, tmp_path: Path) -> None:
         finished(tmp_path)
         before = published(tmp_path / "out")
         (tmp_path / "in").rename(tmp_path / "held")
@@ -341,7 +341,7 @@ class TestPruning:
 
 
 def known(**files: str) -> dict[str, set[State]]:
-    """What is known of whole files, and of parts of 10 bytes where several versions are given."""
+    """States of whole files, and of parts of 10 bytes if several versions are given."""
     return {
         name: {(version, 10 * at, None) for at, version in enumerate(versions.split())}
         for name, versions in files.items()
@@ -381,7 +381,7 @@ class TestMatchSources:
         a, b, c = (Origin(name, "1:1") for name in "abc")
         assert list(match_sources({"ab": [a, b]}, {"ac": [a, c], "b": [b]})) == []
 
-    def test_removed_parts_are_missed_by_nobody(self) -> None:
+    def test_removed_parts_do_not_prevent_a_match(self) -> None:
         a, b = (Origin(name, "1:1") for name in "ab")
         assert list(match_sources({"ab": [a, b]}, {"b": [b]}, {"a"})) == [(["b"], ["ab"])]
         assert list(match_sources({"ab": [a, b]}, {"b": [b]})) == []

@@ -54,7 +54,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         "damage", [b"\x00\x00\x00", b"{", b"null", b"17", b'{"source": "x"}', b"\xff\xfe", b""]
     )
-    def test_a_damaged_line_costs_only_what_it_said(
+    def test_a_damaged_line_only_loses_its_own_entry(
         self, damage: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         path = tmp_path / "journal.jsonl"
@@ -69,7 +69,7 @@ class TestFiles:
         filled(str(tmp_path), 1).close()
         assert read_again(str(tmp_path)) == [entry(1)]
 
-    def test_names_that_are_no_unicode(self, tmp_path: Path) -> None:
+    def test_names_that_are_not_unicode(self, tmp_path: Path) -> None:
         strange = {"event": "commit", "files": [os.fsdecode(b"caf\xe9.jsonl")]}
         journal = open_journal(str(tmp_path))
         journal.append(strange)
@@ -113,7 +113,7 @@ class TestObjects:
         assert read_again(remote) == [entry(1), entry(3), entry(2)]
         assert len(MemoryFileSystem().ls("/journal-tests/run/journal")) == 1
 
-    def test_an_object_that_is_gone_is_not_written_over_by_another(self, remote: str) -> None:
+    def test_a_deleted_object_is_not_replaced_by_another(self, remote: str) -> None:
         filled(remote, 0, 2, 4).close()
         MemoryFileSystem().rm("/journal-tests/run/journal/000000001.jsonl")
         filled(remote, 6).close()

@@ -22,7 +22,7 @@ def run_to_the_end(folder: Path, *arguments: object) -> Job:
 
 
 def undisturbed(folder: Path) -> dict[str, bytes]:
-    """What the job gives when nobody disturbs it. Afterwards nothing is there of it."""
+    """The output of an undisturbed job, which is then removed."""
     run_to_the_end(folder)
     wanted = published(folder / "out")
     shutil.rmtree(folder / "out")
@@ -135,7 +135,7 @@ def small_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("small_memory")
-def test_a_worker_that_the_system_ends_for_its_memory_is_told_from_others(tmp_path: Path) -> None:
+def test_a_worker_killed_for_its_memory_is_distinguished(tmp_path: Path) -> None:
     write_records(tmp_path, 20, 1, poison=(7,))
     account = run_to_the_end(tmp_path, "--nasty", "hungry").account()
     assert account["reasons"] == ["its worker ran out of memory"]
@@ -143,7 +143,7 @@ def test_a_worker_that_the_system_ends_for_its_memory_is_told_from_others(tmp_pa
     assert record_ids(tmp_path / "out") == [n for n in range(20) if n != 7]
 
 
-def test_a_task_that_hangs_in_c_is_set_aside_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_task_that_hangs_in_c_is_quarantined_and_the_run_continues(tmp_path: Path) -> None:
     write_records(tmp_path, 1, 1)
     job = run_to_the_end(tmp_path, "--nasty", "stubborn", "--timeout-s", 0.5)
     account = job.account()
@@ -152,7 +152,7 @@ def test_a_task_that_hangs_in_c_is_set_aside_and_the_run_goes_on(tmp_path: Path)
 
 
 def test_a_zombie_publishes_nothing(tmp_path: Path) -> None:
-    """A worker whose run is over wakes up again and goes on with what it had in hand."""
+    """A worker whose run is over wakes up again and continues its task."""
     write_records(tmp_path, 6, 5, poison=(7,))
     with started(tmp_path, "--nasty", "sleeper") as job:
         held = tmp_path / "held"
@@ -167,7 +167,7 @@ def test_a_zombie_publishes_nothing(tmp_path: Path) -> None:
         run_to_the_end(tmp_path, "--nasty", "sleeper")
         before = published(tmp_path / "out")
         zombie.resume()
-        assert job.is_gone_within(20.0)
+        assert job.ends_within(20.0)
     assert published(tmp_path / "out") == before
     assert record_ids(tmp_path / "out") == list(range(30))
     again = run_to_the_end(tmp_path, "--nasty", "sleeper").account()
@@ -189,7 +189,7 @@ def interrupt(folder: Path, times: int, work_s: float) -> None:
             assert job.wait(20) == code, job.err
             assert f"stopped by {number.name}" in job.err
             assert "run the same command again to resume" in job.err
-            assert job.is_gone_within(20.0)
+            assert job.ends_within(20.0)
         assert hidden_leftovers(folder / "out") == []
     run_to_the_end(folder, "--work-s", work_s)
     assert published(folder / "out") == wanted
@@ -214,7 +214,7 @@ def test_a_second_ctrl_c_does_not_wait(tmp_path: Path) -> None:
         time.sleep(0.3)
         job.signal(signal.SIGINT)
         assert job.wait(20) == 130, job.err
-        assert job.is_gone_within(20.0)
+        assert job.ends_within(20.0)
 
 
 @pytest.mark.parametrize("nasty", ["stubborn", "parent"])
@@ -224,21 +224,21 @@ def test_no_process_outlives_a_parent_that_is_killed(nasty: str, tmp_path: Path)
         assert has_begun(job, tmp_path)
         assert eventually(lambda: len(job.processes()) > 3)
         job.process.kill()
-        assert job.is_gone_within(20.0), job.processes()
+        assert job.ends_within(20.0), job.processes()
 
 
 def test_what_a_stage_started_does_not_outlive_the_run(tmp_path: Path) -> None:
     write_records(tmp_path, 4, 1)
     with started(tmp_path, "--nasty", "parent") as job:
         assert job.wait() == 0, job.err
-        assert job.is_gone_within(20.0), job.processes()
+        assert job.ends_within(20.0), job.processes()
 
 
 def test_a_teardown_that_hangs_is_ended(tmp_path: Path) -> None:
     write_records(tmp_path, 4, 1)
     with started(tmp_path, "--nasty", "lingering") as job:
         assert job.wait() == 0, job.err  # its teardown takes ten minutes
-        assert job.is_gone_within(20.0)
+        assert job.ends_within(20.0)
     assert record_ids(tmp_path / "out") == list(range(4))
 
 

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 
 class Interleavings(RuleBasedStateMachine):
-    """Sources are split, mixed, given back and begun anew; a model keeps the same account."""
+    """Sources are split, mixed, returned and restarted; a model keeps the same account."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class Interleavings(RuleBasedStateMachine):
 
     @precondition(lambda self: self.attempts)
     @rule(data=st.data())
-    def begin_anew(self, data: st.DataObject) -> None:
+    def restart(self, data: st.DataObject) -> None:
         source = data.draw(st.sampled_from(sorted(self.attempts)))
         members = self.bound[source]
         assert set(self.ledger.reopen(source)) == members
@@ -104,7 +104,7 @@ TestInterleavings = Interleavings.TestCase
 
 
 class TestGroups:
-    def test_what_is_bound_together_holds_what_each_of_them_held(self) -> None:
+    def test_merged_groups_keep_the_contents_of_each(self) -> None:
         ledger = Ledger()
         keys = [(name, ledger.open(name)) for name in ("a", "b")]
         ledger.group_of(keys[:1]).lost = True

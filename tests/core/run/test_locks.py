@@ -77,9 +77,11 @@ class TestFiles:
         lock = lock_run_directory(str(tmp_path))
         with pytest.raises(ResumeError) as caught:
             lock_run_directory(str(tmp_path))
-        said = str(caught.value)
-        assert said.startswith(f"run directory {tmp_path} is in use by process {os.getpid()} on ")
-        assert said.endswith("wait for that run to end, or give this one another run_dir")
+        message = str(caught.value)
+        assert message.startswith(
+            f"run directory {tmp_path} is in use by process {os.getpid()} on "
+        )
+        assert message.endswith("wait for that run to end, or give this one another run_dir")
         lock.release()
         lock_run_directory(str(tmp_path)).release()
 
@@ -94,7 +96,7 @@ class TestFiles:
             holder.kill()
         lock_run_directory(str(tmp_path)).release()
 
-    def test_somebody_who_only_looks_is_waited_for(self, tmp_path: Path) -> None:
+    def test_a_reader_that_holds_the_lock_is_waited_for(self, tmp_path: Path) -> None:
         looking = lock_run_directory(str(tmp_path))
         threading.Timer(0.05, looking.release).start()
         lock_run_directory(str(tmp_path)).release()
@@ -127,9 +129,7 @@ class TestObjects:
             b"",
         ],
     )
-    def test_a_lock_that_nobody_renews_counts_for_nothing(
-        self, content: bytes, remote: str
-    ) -> None:
+    def test_a_lock_that_is_not_renewed_expires(self, content: bytes, remote: str) -> None:
         MemoryFileSystem().pipe_file("/lock-tests/run/lock", content)
         lock_run_directory(remote).release()
 
@@ -164,7 +164,9 @@ class TestObjects:
         with pytest.raises(ResumeError, match="in use by process 4194305 on elsewhere"):
             lock_run_directory(remote)
 
-    def test_whoever_loses_it_stops(self, remote: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_run_that_loses_its_lock_stops(
+        self, remote: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Two that began at the same moment: one of them finds the other's name in it."""
         monkeypatch.setattr(locks, "HEARTBEAT_S", 0.01)
         lock = lock_run_directory(remote)
@@ -219,10 +221,10 @@ class TestObjects:
         until(lambda: clock.now in renewed())
         lock.check()
         lock.release()
-        said = "run directory memory://lock-tests/run could not be renewed: ConnectionError: the"
-        assert said in caplog.text
+        message = "run directory memory://lock-tests/run could not be renewed: ConnectionError: the"
+        assert message in caplog.text
 
-    def test_a_store_that_cannot_be_written_to_is_told_with_the_way_out(
+    def test_a_store_that_cannot_be_written_to_is_reported_with_a_solution(
         self, remote: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refuse(*_: Any, **__: Any) -> None:

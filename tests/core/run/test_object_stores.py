@@ -71,14 +71,14 @@ def test_a_run_keeps_its_directory_there(fs: MemoryFileSystem) -> None:
     assert not fs.exists(f"{OUT}/.curator/job/lock")
     facts = json.loads(fs.cat_file(f"{OUT}/.curator/job/run.json"))
     assert facts["status"] == "done"
-    told = [event["event"] for event in events_in(str(result.run_dir))]
-    assert (told[0], told[-1]) == ("run_started", "run_ended")
+    kinds = [event["event"] for event in events_in(str(result.run_dir))]
+    assert (kinds[0], kinds[-1]) == ("run_started", "run_ended")
 
 
 def test_what_happened_is_there_while_the_run_is_under_way(
     fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As long as it took to be told at its end, a run that was killed had told nothing."""
+    """Events are written during the run, so that a killed run has some."""
     monkeypatch.setattr(events, "_PART_EVERY_S", 0.0)
     monkeypatch.setattr(events, "_PARTS_OF_A_SPAN", float("inf"))  # however slow the machine is
     with pipeline().stream(HERE) as stream:
@@ -97,7 +97,7 @@ def test_what_happened_is_there_while_the_run_is_under_way(
 
 
 class Guarded(MemoryFileSystem):  # type: ignore[misc]
-    """Opens to nobody who does not say the word."""
+    """Refuses clients without the password."""
 
     protocol = "guarded"
     cachable = False
@@ -141,8 +141,8 @@ def test_changed_inputs_and_deleted_outputs(fs: MemoryFileSystem) -> None:
     assert records(fs) == [2, 3, 6, 7, 10]
 
 
-class Gone(BaseException):
-    """The process is no more."""
+class Killed(BaseException):
+    """The process was killed."""
 
 
 class Dying:
@@ -160,7 +160,7 @@ class Dying:
         def watched(*args: Any, **options: Any) -> Any:
             self.number += 1
             if self.number >= self.at:
-                raise Gone
+                raise Killed
             return change(*args, **options)
 
         return watched
@@ -183,7 +183,7 @@ def test_a_crash_at_any_change_costs_nothing_but_time(
         fs.rm(OUT, recursive=True)
         with monkeypatch.context() as patches:
             Dying(patches, at)
-            with pytest.raises(Gone):
+            with pytest.raises(Killed):
                 pipeline().run(HERE)
         result = pipeline().run(HERE)
         assert result_of(fs) == wanted, at

@@ -23,7 +23,7 @@ def folder_with(path: Path, *names: str) -> Path:
 
 
 def claimed(*outputs: Output) -> list[str]:
-    """What is left visible, and whether an earlier run was forgotten."""
+    """The files that stay visible, and whether an earlier run was forgotten."""
     forgotten: list[str] = []
     claim_outputs(outputs, lambda: forgotten.append("forgotten"))
     return [*sorted(p.name for o in outputs for p in Path(o.folder).glob("[!.]*")), *forgotten]
@@ -33,7 +33,7 @@ class TestClaims:
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
         assert claimed(Output(str(tmp_path / "out"), "writer")) == ["forgotten"]
 
-    def test_hidden_files_are_nobody_s_data(self, tmp_path: Path) -> None:
+    def test_hidden_files_are_not_data(self, tmp_path: Path) -> None:
         out = folder_with(tmp_path / "out", ".curator", ".hidden", "_SUCCESS")
         assert claimed(Output(str(out), "writer")) == ["_SUCCESS", "forgotten"]
 
@@ -42,9 +42,7 @@ class TestClaims:
         with pytest.raises(OutputError, match=r"holds other data \(_manifest.json\)"):
             claimed(Output(str(out), "writer", "overwrite"))
 
-    def test_a_run_that_ended_before_it_wrote_anything_stands_in_nobodys_way(
-        self, tmp_path: Path
-    ) -> None:
+    def test_a_run_that_ended_before_it_wrote_anything_blocks_nothing(self, tmp_path: Path) -> None:
         out = folder_with(tmp_path / "out", "_manifest.json")
         (out / "_manifest.json").write_text('{"files": []}')
         assert claimed(Output(str(out), "writer")) == ["_manifest.json", "forgotten"]
@@ -118,7 +116,7 @@ class TestModes:
         pipeline.stages[-1].ending = "!"  # type: ignore[attr-defined]
         return pipeline
 
-    def test_overwrite_begins_anew_where_the_pipeline_has_changed(self, tmp_path: Path) -> None:
+    def test_overwrite_starts_over_if_the_pipeline_has_changed(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["a b", "c"])
         words_pipeline(tmp_path, mode="overwrite").run(HERE)
         before = published(tmp_path / "out")
@@ -191,12 +189,12 @@ class TestPublishing:
         assert Publisher([Output(str(out), "writer")], "token").clear_staging() == 1
         assert [path.name for path in out.iterdir()] == names[1:]
 
-    def test_what_was_never_written_is_not_there(self, tmp_path: Path) -> None:
+    def test_an_unwritten_file_is_not_there(self, tmp_path: Path) -> None:
         publisher = Publisher([Output(str(tmp_path), "writer")], "token")
         (tmp_path / "b").write_text("")
         assert not publisher.is_there(StagedFile(".a", f"{tmp_path}/a"))
         assert publisher.is_there(StagedFile(".b", f"{tmp_path}/b"))
-        assert not publisher.is_there(StagedFile(".c", f"{tmp_path}/gone/c"))
+        assert not publisher.is_there(StagedFile(".c", f"{tmp_path}/missing/c"))
 
 
 def test_every_folder_that_writers_publish_to_is_an_output(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def _run_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture(name="victim")
 def _victim(tmp_path: Path) -> Path:
-    """A file of somebody, which no run may touch."""
+    """Somebody else's file, which no run may touch."""
     path = tmp_path / "home/id_rsa"
     path.parent.mkdir()
     path.write_text("precious")
@@ -201,9 +201,7 @@ class TestModes:
         assert mode(tmp_path / "run") == 0o755
 
     @pytest.mark.usefixtures("open_umask")
-    def test_only_its_owner_writes_to_it_and_reads_what_is_in_quarantine(
-        self, run_dir: Path
-    ) -> None:
+    def test_only_its_owner_writes_to_it_and_reads_the_quarantine(self, run_dir: Path) -> None:
         assert mode(run_dir) == 0o755
         assert mode(run_dir / "quarantine") == 0o700
         files = [path for path in run_dir.rglob("*") if path.is_file()]

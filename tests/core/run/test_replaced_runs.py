@@ -28,7 +28,7 @@ class Fails(Same):
 
 
 class Distant(LocalExecutor):
-    """Says when somebody is with it, and refuses where told to."""
+    """Records connections, and refuses them if configured."""
 
     def __init__(self, refusal: str = "") -> None:
         super().__init__(workers=0)

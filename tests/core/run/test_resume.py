@@ -1,4 +1,4 @@
-"""Reviews of listings: what is left to do, and what it takes to remember that."""
+"""Remaining sources: how much memory it takes to compare a listing with earlier runs."""
 
 import tracemalloc
 from collections import deque

@@ -358,7 +358,7 @@ class Look(ProcessingStage[Pictures, Task[str]]):
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_what_is_retried_is_of_the_class_that_it_was(whole: bool, tmp_path: Path) -> None:
+def test_a_retried_task_has_its_original_class(whole: bool, tmp_path: Path) -> None:
     write_inputs(tmp_path, ["a"])
     doubtful = AnyRecords(str(tmp_path / "calm"), whole)
     ends = ListFiles(str(tmp_path / "in")), WriteWords(str(tmp_path / "out"))

@@ -64,7 +64,7 @@ class Chaos(Executor):
             yield from self._work(worker, run, batch, waiting)
             yield from self._hear_from_the_dead(run)
             for source in run.take_mixed_sources():
-                waiting += run.restart_source(source, "mixed with what is void")
+                waiting += run.restart_source(source, "mixed with a void attempt")
         worker.teardown()
 
     def _work(
@@ -77,7 +77,7 @@ class Chaos(Executor):
             for output in outputs[:delivered]:
                 yield from run.add_output(output)
             for key in [key for task in batch for key in task.lineage]:
-                if run._ledger.is_current(key):  # not begun anew together with its neighbour
+                if run._ledger.is_current(key):  # not restarted together with its neighbour
                     waiting += run.restart_source(key[0], "its worker died")
             self.late.append((outputs[delivered:], call.report, batch))
             return
@@ -149,7 +149,7 @@ def test_sources_that_are_mixed_become_visible_together(tmp_path: Path) -> None:
     assert len(words_in(tmp_path / "out")) == 3
 
 
-def test_reports_that_come_late_are_missed_by_nobody() -> None:
+def test_late_reports_lose_no_output() -> None:
     """Calls on parts of the same source: outputs of all of them are there before any report."""
 
     class Spreads(ProcessingStage[Task[int], Task[int]]):
@@ -301,7 +301,7 @@ class TestEmptiness:
             "Check its paths, or set allow_empty (--allow-empty) if that is expected"
         )
 
-    def test_nothing_came_out_and_nobody_says_why(self, tmp_path: Path) -> None:
+    def test_an_empty_result_without_a_reason(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["", ""])
         with pytest.raises(EmptyRunError) as caught:
             words_pipeline(tmp_path).run(LocalExecutor(workers=0))
@@ -316,9 +316,9 @@ class TestEmptiness:
     ) -> None:
         result = run_numbers(0, 0)
         assert (len(result), result.status, result.kept_nothing) == (0, "done", True)
-        [said] = [record.message for record in caplog.records if record.levelname == "WARNING"]
-        assert "2 records were dropped" in said
-        assert f"by stage {next(n for n, c in result.stages.items() if c.items_dropped)!r}" in said
+        [text] = [record.message for record in caplog.records if record.levelname == "WARNING"]
+        assert "2 records were dropped" in text
+        assert f"by stage {next(n for n, c in result.stages.items() if c.items_dropped)!r}" in text
 
     def test_all_dropped_needs_no_warning_where_it_is_allowed(
         self, caplog: pytest.LogCaptureFixture
@@ -331,7 +331,7 @@ class TestEmptiness:
 
 
 class TestGivenTasks:
-    def test_other_data_does_not_pass_for_what_was_done(self, tmp_path: Path) -> None:
+    def test_other_data_is_not_mistaken_for_finished_work(self, tmp_path: Path) -> None:
         def run(*words: str) -> list[str]:
             pipeline = words_pipeline(tmp_path)
             pipeline.stages = pipeline.stages[2:]

@@ -41,7 +41,7 @@ def run(stage: Interrupting, *numbers: int) -> RunInterrupted:
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
 )
 class TestSignals:
-    def test_the_work_at_hand_is_finished(self, number: int, code: int) -> None:
+    def test_the_first_signal_lets_running_work_finish(self, number: int, code: int) -> None:
         stage = Interrupting(number)
         error = run(stage, 0, 1, 0, 0)
         assert stage.worked == 2
@@ -51,7 +51,7 @@ class TestSignals:
         )
         assert error.exit_code == code
 
-    def test_the_second_one_breaks_it_off(self, number: int, code: int) -> None:
+    def test_the_second_signal_interrupts_it(self, number: int, code: int) -> None:
         stage = Interrupting(number)
         error = run(stage, 0, 2, 0)
         assert stage.worked == 1
@@ -60,29 +60,62 @@ class TestSignals:
 
 
 @pytest.mark.parametrize(
-    ("presses", "told"),
+    ("presses", "message"),
     [
         (1, "stopped by SIGINT: 2 sources done and kept; run the same command again to resume"),
         (2, "stopped at once: what is finished is kept; run the same command again to resume"),
     ],
 )
-def test_what_a_run_directory_keeps_is_gone_on_with(
-    tmp_path: Path, presses: int, told: str
+def test_an_interrupted_run_says_that_finished_work_is_kept(
+    tmp_path: Path, presses: int, message: str
 ) -> None:
     pipeline = Pipeline("job", stages=[Interrupting(signal.SIGINT)])
     tasks = [Task(0), Task(presses), Task(0)]
     with pytest.raises(RunInterrupted) as caught:
         pipeline.run(LocalExecutor(workers=0), tasks, run_dir=str(tmp_path / "run"))
-    assert str(caught.value) == told
+    assert str(caught.value) == message
 
 
-def test_afterwards_signals_mean_what_they_meant() -> None:
+def test_a_run_restores_the_handlers() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     run(Interrupting(signal.SIGINT), 1)
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
-def test_in_another_thread_nothing_is_caught() -> None:
+def test_streams_that_end_in_the_order_of_their_start_restore_the_handlers() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    streams = [
+        Pipeline(name, stages=[Interrupting(0)]).stream(LocalExecutor(workers=0), [Task(0)])
+        for name in ("first", "second")
+    ]
+    for stream in streams:
+        next(stream)
+    for stream in streams:
+        stream.close()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_after_a_stream_ended_in_another_thread_ctrl_c_interrupts_as_before() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    stream = Pipeline("p", stages=[Interrupting(0)]).stream(LocalExecutor(workers=0), [Task(0)])
+    next(stream)
+    thread = threading.Thread(target=stream.close)
+    thread.start()
+    thread.join()
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_stream_that_is_dropped_ends_at_once() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    stream = Pipeline("p", stages=[Interrupting(0)]).stream(LocalExecutor(workers=0), [Task(0)])
+    next(stream)
+    del stream
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_in_another_thread_no_handler_is_installed() -> None:
     before = signal.getsignal(signal.SIGINT)
     found = []
 
@@ -96,7 +129,7 @@ def test_in_another_thread_nothing_is_caught() -> None:
     assert found == [before]
 
 
-def test_the_time_to_drain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_drain_time_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = StopRequest()
     assert (asked.is_requested, asked.is_overdue) == (False, False)
     asked.request("SIGINT", 2)

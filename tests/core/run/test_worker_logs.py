@@ -32,7 +32,7 @@ class TestWorkerLogs:
         [file] = (tmp_path / "logs").iterdir()
         assert file.read_text() == "12345\n12345\n\n[this run keeps no more than 10 bytes]\n"
 
-    def test_where_they_cannot_be_written_it_is_said_once(
+    def test_a_failure_to_write_is_logged_once(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         (tmp_path / "logs").write_text("a file in the way")
@@ -62,7 +62,7 @@ def test_secrets_are_struck_out(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_lines_are_only_logged_where_somebody_looks(caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_are_only_logged_if_requested(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "curator_core.workers"):
         worker_logs.log_worker_output("1", "a\n")
     assert not caplog.records

@@ -37,7 +37,7 @@ HERE = LocalExecutor(workers=0)
 
 @dataclass
 class TwoSteps(Workflow):
-    """in/ -> middle/ -> out/; each step is told of in `steps`."""
+    """in/ -> middle/ -> out/; `steps` records each step."""
 
     folder: Path
     steps: list[str] = field(default_factory=list)
@@ -132,7 +132,7 @@ def test_a_finished_workflow_does_nothing(tmp_path: Path) -> None:
     assert published(tmp_path / "out") == before
 
 
-def test_a_workflow_killed_between_pipelines_goes_on_with_the_next(tmp_path: Path) -> None:
+def test_a_workflow_killed_between_pipelines_resumes_with_the_next(tmp_path: Path) -> None:
     write_inputs(tmp_path, ["a b", "c"])
     with pytest.raises(RunInterrupted):
         TwoSteps(tmp_path, stop_before="second").run(HERE)
@@ -140,7 +140,7 @@ def test_a_workflow_killed_between_pipelines_goes_on_with_the_next(tmp_path: Pat
     assert result.metadata == {"first": 0, "second": 3}
 
 
-def test_a_workflow_that_failed_in_a_pipeline_goes_on_in_it(tmp_path: Path) -> None:
+def test_a_workflow_that_failed_in_a_pipeline_resumes_in_it(tmp_path: Path) -> None:
     write_inputs(tmp_path, ["a", "bad"])
     with pytest.raises(StageError, match=r"cannot judge bad \(source: .*001.txt\)"):
         TwoSteps(tmp_path).run(HERE)
@@ -148,7 +148,7 @@ def test_a_workflow_that_failed_in_a_pipeline_goes_on_in_it(tmp_path: Path) -> N
     assert TwoSteps(tmp_path).run(HERE).metadata == {"first": 1, "second": 2}
 
 
-def test_where_it_failed_a_page_says_what_is_done_until_it_is_whole(
+def test_a_failed_workflow_has_a_page_until_it_completes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("sys.argv", ["/usr/bin/curate", "two", "steps & more"])
@@ -156,20 +156,20 @@ def test_where_it_failed_a_page_says_what_is_done_until_it_is_whole(
     page = tmp_path / "work/unfinished.html"
     with pytest.raises(StageError):
         TwoSteps(tmp_path).run(HERE)
-    told = page.read_text()
-    assert "two_steps ended in first, before it was done" in told
-    assert '<a href=".curator/two_steps/first/report.html">first</a>' in told
+    html = page.read_text()
+    assert "two_steps ended in first, before it was done" in html
+    assert '<a href=".curator/two_steps/first/report.html">first</a>' in html
     assert (tmp_path / "work/.curator/two_steps/first/report.html").exists()
-    assert "<pre>curate two 'steps & more'</pre>" in unescape(told)
-    assert "& more" not in told
-    assert "cannot judge bad" in told
+    assert "<pre>curate two 'steps & more'</pre>" in unescape(html)
+    assert "& more" not in html
+    assert "cannot judge bad" in html
     assert f"what is done, and how to resume: {page}" in caplog.text
     (tmp_path / "mended").touch()
     TwoSteps(tmp_path).run(HERE)
     assert not page.exists()
 
 
-def test_what_is_refused_before_it_begins_leaves_no_page(tmp_path: Path) -> None:
+def test_a_workflow_refused_before_it_starts_leaves_no_page(tmp_path: Path) -> None:
     write_inputs(tmp_path, ["a b"])
     with pytest.raises(RunInterrupted):
         TwoSteps(tmp_path, stop_before="first").run(HERE)
@@ -244,7 +244,7 @@ class TestInputs:
 
 
 def texts(folder: Path) -> list[bytes]:
-    """What is published; names depend on when files in between were made."""
+    """The published texts; names depend on when intermediate files were made."""
     return sorted(path.read_bytes() for path in folder.glob("part-*"))
 
 
@@ -286,9 +286,11 @@ def test_two_at_once_are_refused(tmp_path: Path) -> None:
         TwoSteps(tmp_path).run(HERE)
     over.set()
     first.join()
-    said = str(caught.value)
-    assert said.startswith(f"work directory {tmp_path}/work is in use by process {os.getpid()} on ")
-    assert said.endswith("wait for that run to end, or give this one another work_dir")
+    message = str(caught.value)
+    assert message.startswith(
+        f"work directory {tmp_path}/work is in use by process {os.getpid()} on "
+    )
+    assert message.endswith("wait for that run to end, or give this one another work_dir")
     assert TwoSteps(tmp_path).run(HERE).did_nothing
 
 

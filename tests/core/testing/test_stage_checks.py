@@ -1,4 +1,4 @@
-"""The testing kit: each guilty stage below breaks one promise, and is told which."""
+"""The testing kit: each faulty stage below breaks one promise, and the error names it."""
 
 import random
 import threading
@@ -88,7 +88,7 @@ class TestRunStage:
     def test_lives_a_workers_life_in_order(self) -> None:
         calls: list[str] = []
 
-        class Told(ProcessingStage[Task[Any], Task[Any]]):
+        class Reported(ProcessingStage[Task[Any], Task[Any]]):
             def setup_on_node(self, node: object) -> None:
                 calls.append("node")
 
@@ -101,7 +101,7 @@ class TestRunStage:
             def teardown(self) -> None:
                 calls.append("teardown")
 
-        run_stage(Told(), Task(1), Task(2))
+        run_stage(Reported(), Task(1), Task(2))
 
         assert calls == ["node", "setup", "process", "process", "teardown"]
 
@@ -365,9 +365,9 @@ GUILTY: list[tuple[ProcessingStage[Any, Any], str]] = [
 
 
 class TestGuiltyStages:
-    @pytest.mark.parametrize(("stage", "told"), GUILTY, ids=[s.name for s, _ in GUILTY])
-    def test_are_told_what_they_did(self, stage: Documents, told: str) -> None:
-        with pytest.raises(AssertionError, match=f"(?s){told}"):
+    @pytest.mark.parametrize(("stage", "message"), GUILTY, ids=[s.name for s, _ in GUILTY])
+    def test_are_named_with_their_fault(self, stage: Documents, message: str) -> None:
+        with pytest.raises(AssertionError, match=f"(?s){message}"):
             check_stage(stage, sample("One", "Two"), sample("Three", ""))
 
     def test_are_found_where_the_payload_is_a_plain_list(self) -> None:
@@ -410,7 +410,7 @@ class TestAlike:
 
 
 class TestFreshInterpreters:
-    def test_say_what_was_loaded(self) -> None:
+    def test_return_the_modules_that_were_loaded(self) -> None:
         loaded = modules_loaded_by("print('noise'); import json.tool")
 
         assert {"json", "json.tool"} <= loaded

@@ -30,7 +30,7 @@ class TestBatch(ResultsContract, FailuresContract, LifetimesContract):
     test_after_the_sudden_end_of_the_driver = None
     test_a_stage_that_cannot_travel_is_named = None
     test_an_output_that_cannot_travel_is_named = None
-    test_stages_may_stand_in_the_script_itself = None
+    test_stages_may_be_defined_in_the_script_itself = None
     test_stages_need_not_be_importable = None
     test_tables_travel = None
     test_ids_are_the_same_in_every_run = None

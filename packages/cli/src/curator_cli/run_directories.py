@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from curator_core.errors import InputError, nearest
+from curator_core.errors import InputError, nearest_file
 from curator_core.io.filesystems import base_name, full_path, join, open_filesystem
 from curator_core.run.directory import RunDirectory
 
@@ -76,7 +76,7 @@ def _nothing_at(path: str, fs: Any, root: str) -> str:
             "give a run directory, or the output folder of a run"
         )
     above, name = root.rpartition("/")[0], base_name(root)
-    close = nearest(name, [base_name(found) for found in _folders(fs, above or "/")])
+    close = nearest_file(name, [base_name(found) for found in _folders(fs, above or "/")])
     return f"no such file or folder: {path}" + (
         f" (did you mean {join(above, close)}?)" if close else ""
     )

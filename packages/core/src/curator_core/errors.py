@@ -125,6 +125,20 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return ends[close[0]] if close else None
 
 
+def nearest_file(name: str, files: Iterable[str]) -> str | None:
+    """Return the file name closest to `name`; sharing an extension makes no names similar."""
+    by_stem: dict[str, list[str]] = {}
+    for file in sorted(set(files) - {name}):
+        by_stem.setdefault(_stem(file), []).append(file)
+    for stem in get_close_matches(_stem(name), by_stem, n=1, cutoff=0.6):
+        return get_close_matches(name, by_stem[stem], n=1, cutoff=0)[0]
+    return None
+
+
+def _stem(file: str) -> str:
+    return file.lstrip("._").partition(".")[0]
+
+
 def hint(name: str, known: Iterable[str]) -> str:
     """Return ` (did you mean x?)`, or the known names if none is similar."""
     names = sorted(set(known))

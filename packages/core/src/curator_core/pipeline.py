@@ -132,14 +132,14 @@ class Pipeline:
         **options: Unpack[RunOptions],
     ) -> "RunStream":
         """Return a stream of output tasks; closing it early stops the run gracefully."""
-        from curator_core.run.session import OpenedStream
+        from curator_core.run.session import open_stream
 
         refuse_unknown_options(options, RunOptions)
         chosen, why = choose_executor(executor)
         given = None if tasks is None else list(tasks)
         plan = self.build(chosen, given, options.get("on_error"))
         folder = None if run_dir is None else os.fspath(run_dir)
-        return OpenedStream(plan, chosen, given, folder, options, why)
+        return open_stream(plan, chosen, given, folder, options, why)
 
     def retry(
         self,

@@ -35,7 +35,7 @@ CHANGES = ("write", "replace", "rename", "remove", "unlink", "mkdir", "ftruncate
 
 
 class Points:
-    """Counts changes to the disk; at the chosen one the process is gone."""
+    """Counts changes to the disk; ends the process at the chosen one."""
 
     def __init__(self, crash_at: int | None) -> None:
         self.number = 0
@@ -138,7 +138,7 @@ def _changed_mixed(folder: Path) -> None:
 
 
 def _removed(folder: Path) -> None:
-    """Two files are gone, one of them after a retry, and one is new."""
+    """Two files were removed, one of them after a retry, and one is new."""
     _failed(folder)
     _retry(folder)
     for name in ("000", "003"):
@@ -185,7 +185,7 @@ def _forked(work: Callable[[], None]) -> int:
     if child == 0:
         try:
             work()
-        except BaseException:  # noqa: BLE001 - whatever it was, the parent is told
+        except BaseException:  # noqa: BLE001 - the parent gets every error
             traceback.print_exc()
             os._exit(1)
         os._exit(0)
@@ -237,7 +237,7 @@ def _comparable(name: str, state: dict[str, Any]) -> dict[str, Any]:
     if name == "renamed":  # ids depend on the first names
         return {key: state[key] for key in keys}
     if "mixed" in name or name == "retry_records":
-        # Which two become one depends on what is left to do; records get files of their own.
+        # Which two are paired depends on what is left to do; each record has its own file.
         return {key: state[key] for key in (*keys, "quarantine")}
     return state
 

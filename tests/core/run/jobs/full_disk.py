@@ -19,7 +19,7 @@ def run(folder: Path, *arguments: str) -> dict[str, object]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     parts = {path.name: path.read_text() for path in (folder / "out").glob("part-*")}
     hidden = [path.name for path in (folder / "out").glob(".part-*")]
-    return {"code": done.returncode, "said": done.stderr, "parts": parts, "hidden": hidden}
+    return {"code": done.returncode, "stderr": done.stderr, "parts": parts, "hidden": hidden}
 
 
 def main(folder: Path) -> None:

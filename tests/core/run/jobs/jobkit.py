@@ -61,7 +61,7 @@ class Job:
         return facts
 
     def processes(self) -> list[psutil.Process]:
-        """Whatever carries the job's mark, wherever it has gone."""
+        """All processes with the job's mark, wherever they are."""
         return [process for process in psutil.process_iter() if self._is_mine(process)]
 
     def workers(self) -> list[psutil.Process]:
@@ -78,7 +78,7 @@ class Job:
         if self.process.poll() is None:
             self.process.send_signal(number)
 
-    def is_gone_within(self, seconds: float) -> bool:
+    def ends_within(self, seconds: float) -> bool:
         return eventually(lambda: not self.processes(), seconds)
 
     def _is_mine(self, process: psutil.Process) -> bool:
@@ -91,7 +91,7 @@ class Job:
 
 @contextmanager
 def started(folder: Path, *arguments: object) -> Iterator[Job]:
-    """A job of which nothing is left when the test is over, whatever became of it."""
+    """A job that leaves no process behind, however the test ends."""
     job = Job(folder, *arguments)
     try:
         yield job

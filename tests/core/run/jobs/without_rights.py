@@ -1,4 +1,4 @@
-"""Run a job as somebody whom permissions hold back, also where the tests are run by root:
+"""Run a job as a user without special rights, even if root runs the tests:
 
 python without_rights.py JOB ARGUMENT…
 """

@@ -99,7 +99,7 @@ _STATES = {
     "failed": "failed",
     "interrupted": "was interrupted",
     "closed": "was stopped",
-    "dead": "was killed (its process is gone)",
+    "dead": "was killed (its process no longer runs)",
 }
 _STYLES = {"running": "bold", "done": "bold green"}
 

@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from curator_core import AnyStage, Executor
-from curator_core.errors import InputError, PipelineError, PluginError, nearest
+from curator_core.errors import InputError, PipelineError, PluginError, nearest_file
 from curator_core.model.secrets import redact
 from curator_core.plugins.registry import Plugins
 from curator_core.plugins.registry import plugins as installed_plugins
@@ -253,7 +253,7 @@ def _near(path: FilePath) -> str:
         if path.is_dir():
             inside = sorted([*path.glob("*.yaml"), *path.glob("*.yml")])
             return f" (did you mean {inside[0]}?)" if inside else ""
-        found = nearest(path.name, [entry.name for entry in path.parent.iterdir()])
+        found = nearest_file(path.name, [entry.name for entry in path.parent.iterdir()])
     except OSError:
         return ""
-    return f" (did you mean {path.parent / found}?)" if found and found != path.name else ""
+    return f" (did you mean {path.parent / found}?)" if found else ""

@@ -251,7 +251,7 @@ def _tip(value: Any, expected: str) -> str:
         if re.fullmatch(r"[+-]?\d+[eE][+-]?\d+", value):
             return " (YAML takes that for text; write it with a point, as 1.0e-3)"
         if value.startswith("${"):
-            return " (what stands in the environment is text)"
+            return " (environment variables are text)"
     return ""
 
 

@@ -28,7 +28,7 @@ class FusedStep:
             made = self._run(task)
             del task  # do not hold the task while its outputs are processed
             yield from pop_each(made)
-            self.steps[0].finish_tasks()
+            self.steps[0].stopwatch.finish_tasks()
 
     def _run(self, task: AnyTask) -> Made:
         results = self._results(task)

@@ -129,7 +129,7 @@ class Step:
         self.watch = watch
         self.blame = blame
         self.required = tuple(planned.stage.inputs())
-        self._stopwatch = Stopwatch(planned.index, report.usages.of(planned.index))
+        self.stopwatch = Stopwatch(planned.index, report.usages.of(planned.index))
         self._elapsed = 0.0
 
     def outputs(self, tasks: Iterable[AnyTask]) -> Iterator[AnyTask]:
@@ -139,14 +139,10 @@ class Step:
                 made = self._run_one(task)
                 del task  # do not hold the task while its outputs are processed
                 yield from pop_each(made)
-                self.finish_tasks()
+                self.stopwatch.finish_tasks()
             return
         for batch in _batches(tasks, self.planned.batch_size):
             yield from self._run_batch(batch)
-
-    def finish_tasks(self, number: int = 1) -> None:
-        """Count tasks whose outputs have been processed."""
-        self._stopwatch.finish_tasks(number)
 
     # Run one task or a batch of tasks
 
@@ -179,7 +175,7 @@ class Step:
         if len(batch) == 1 or self.blame.is_suspect(self.planned.index, batch):
             while batch:
                 yield from pop_each(self._run_one(batch.popleft()))
-                self.finish_tasks()
+                self.stopwatch.finish_tasks()
             return
         sizes = [(task.num_items, task.num_bytes) for task in batch]
         try:
@@ -190,9 +186,9 @@ class Step:
             while batch:  # one by one, so that a bad task does not fail the others
                 self.account.retry([batch[0]])
                 yield from pop_each(self._run_one(batch.popleft()))
-                self.finish_tasks()
+                self.stopwatch.finish_tasks()
             return
-        self.finish_tasks(len(batch))
+        self.stopwatch.finish_tasks(len(batch))
         if isinstance(results, Mixed):
             items = sum([self.account.take(t, s) for t, s in zip(batch, sizes, strict=True)])
             made = self._handle_list(list(batch), items, list(results))
@@ -241,15 +237,15 @@ class Step:
 
     def watched(self, tasks: Sequence[AnyTask], call: Callable[[], R]) -> R:
         self.watch.begin(self.planned.index, tasks, self.planned.policy.timeout_s)
-        self._stopwatch.start()
+        self.stopwatch.start()
         try:
             with StageCode():
                 return call()
         except TaskTimeoutError:
-            self._stopwatch.usage.timeouts += len(tasks)
+            self.stopwatch.usage.timeouts += len(tasks)
             raise
         finally:
-            self._elapsed = self._stopwatch.stop()
+            self._elapsed = self.stopwatch.stop()
             self.account.add_time(tasks, self._elapsed)
             self.watch.end()
 

@@ -48,23 +48,31 @@ class StageWorker:
     def setup_on_node(self) -> None:
         """Prepare the node. The caller ensures that this runs once per node and stage."""
         for planned in self._parts:
-            with self._watch_stage(planned), _naming_stage(planned, "prepare its node"):
+            with self._setting_up(planned, "prepare its node"):
                 planned.stage.setup_on_node(self.worker.node)
 
     def setup(self) -> None:
         """Set up the remaining stages. If one fails, `teardown` undoes the ones before it."""
         for planned in self._parts[len(self._is_up) :]:
             started = time.perf_counter()
-            with self._watch_stage(planned), _naming_stage(planned, "be set up"):
+            with self._setting_up(planned, "be set up"):
                 planned.stage.setup(self.worker)
             self.timesheet.set_up(planned.index, time.perf_counter() - started)
             self._is_up.append(planned)
 
     @contextmanager
-    def _watch_stage(self, planned: PlannedStage) -> Iterator[None]:
+    def _setting_up(self, planned: PlannedStage, purpose: str) -> Iterator[None]:
+        """Watch a stage, and name it if it fails: there is no task yet to quarantine."""
         self.watch.begin(planned.index, (), planned.policy.setup_timeout_s)
         try:
-            yield
+            with StageCode():
+                yield
+        except Exception as error:
+            raise StageError(
+                f"stage {planned.name!r} could not {purpose}: {reason_of(error)}",
+                stage=planned.name,
+                detail=detail_of(error),
+            ) from error
         finally:
             self.watch.end()
 
@@ -165,17 +173,3 @@ def drop_sink(plan: Plan, worker: WorkerInfo) -> DropSink | None:
         if sink is not None:
             return sink
     return None
-
-
-@contextmanager
-def _naming_stage(planned: PlannedStage, purpose: str) -> Iterator[None]:
-    """Name the stage whose setup failed. There is no task yet to quarantine."""
-    try:
-        with StageCode():
-            yield
-    except Exception as error:
-        raise StageError(
-            f"stage {planned.name!r} could not {purpose}: {reason_of(error)}",
-            stage=planned.name,
-            detail=detail_of(error),
-        ) from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from curator_core.errors import InputError, NothingFoundError, nearest
+from curator_core.errors import InputError, NothingFoundError, nearest_file
 from curator_core.io.filesystems import (
     StorageOptions,
     base_name,
@@ -37,14 +37,11 @@ class FileFilter:
     exclude: tuple[str, ...] = ()
 
     def accepts(self, relative: str, *, any_ending: bool = False) -> bool:
-        if not any_ending and self.extensions and not self._has_ending(relative):
+        if not (any_ending or relative.lower().endswith(self.extensions or "")):
             return False
         if self.include and not _matches(relative, self.include):
             return False
         return not _matches(relative, self.exclude)
-
-    def _has_ending(self, path: str) -> bool:
-        return path.lower().endswith(self.extensions)
 
 
 def would_match(path: str, source: str, file_filter: FileFilter) -> bool:
@@ -154,8 +151,8 @@ def _similar_name(fs: "AbstractFileSystem", folder: str, path: str) -> str:
     missing = path.removeprefix(f"{here}/").split("/")[0]
     if not is_local(fs) or glob.has_magic(missing):
         return ""
-    close = nearest(missing, (base_name(entry.path) for entry in _entries(fs, here or "/")))
-    return f" (did you mean {join(here, close)}?)" if close and close != missing else ""
+    close = nearest_file(missing, (base_name(entry.path) for entry in _entries(fs, here or "/")))
+    return f" (did you mean {join(here, close)}?)" if close else ""
 
 
 def _endings(extensions: Sequence[str]) -> str:
@@ -227,10 +224,12 @@ def _files_matching(
     """Yield the files of a pattern. If it has an extension, that decides; folders are searched."""
     root = folder_above_wildcards(pattern)
     any_ending = "." in base_name(pattern)
-    matches = glob.iglob(pattern, recursive=True) if is_local(fs) else fs.glob(pattern)
-    shown = [path for path in matches if not is_hidden(path[len(root) :], pattern)]
-    for path in sorted(set(shown)):
-        entry = _entry_of(fs, path)
+    if is_local(fs):
+        found = dict.fromkeys(glob.iglob(pattern, recursive=True))
+    else:
+        found = fs.glob(pattern, detail=True)
+    for path in sorted(path for path in found if not is_hidden(path[len(root) :], pattern)):
+        entry = _entry_of(fs, path, found[path])
         if entry is None:
             continue
         if entry.is_folder:
@@ -240,7 +239,10 @@ def _files_matching(
 
 
 def _files_in(fs: "AbstractFileSystem", folder: str, file_filter: FileFilter) -> Iterator[FilePart]:
-    """Yield the files below a folder, sorted by name, one folder at a time."""
+    """Yield the files below a folder, sorted by name, one folder at a time.
+
+    fsspec's `find` would leave out folders that cannot be listed, without an error.
+    """
     start = len(folder.rstrip("/")) + 1
     yield from (
         _part(fs, entry)
@@ -288,9 +290,14 @@ def _listing_forbidden(folder: str) -> InputError:
     return InputError(f"cannot list folder {folder}: permission denied; allow reading it")
 
 
-def _entry_of(fs: "AbstractFileSystem", path: str) -> _Entry | None:
+def _entry_of(
+    fs: "AbstractFileSystem", path: str, listed: Mapping[str, Any] | None = None
+) -> _Entry | None:
+    """Return what is at a path. What a listing says is enough, but web servers list names only."""
     if is_local(fs):
         return _Entry(path, os.path.isdir(path)) if os.path.lexists(path) else None
+    if listed is not None and listed.get("size") is not None:
+        return _remote_entry(listed)
     try:
         return _remote_entry(fs.info(path))
     except FileNotFoundError:

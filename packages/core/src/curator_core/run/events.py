@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from io import FileIO
 from typing import Any
 
 from curator_core.io.atomic_write import explain_write_errors
@@ -45,36 +46,26 @@ class EventFile:
     def __init__(self, run_dir: str, storage_options: dict[str, Any] | None = None) -> None:
         fs, path = open_filesystem(run_dir, storage_options)
         self._path = join(path, FILE if is_local(fs) else FOLDER)
-        self._lines = _Appended(self._path) if is_local(fs) else _Parts(fs, self._path)
+        self._lines = _open_appended(self._path) if is_local(fs) else _Parts(fs, self._path)
         self._thinning = SnapshotThinning()
 
     def __call__(self, event: Event) -> None:
         if "snapshot" in event:
             if self._thinning.takes(event["snapshot"]):
                 with suppress(OSError):  # on a full disk, the write of actual data ends the run
-                    self._write(to_line({**event, "snapshot": event["snapshot"].in_short()}))
+                    self._lines.write(to_line({**event, "snapshot": event["snapshot"].in_short()}))
             return
         with explain_write_errors(self._path):
-            self._write(redact(to_line(event).decode()).encode())
-
-    def _write(self, line: bytes) -> None:
-        self._lines.write(line)
+            self._lines.write(redact(to_line(event).decode()).encode())
 
     def close(self) -> None:
         with explain_write_errors(self._path):
             self._lines.close()
 
 
-class _Appended:
-    def __init__(self, path: str) -> None:
-        file = open_run_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        self._file = open(file, "ab", buffering=0)  # noqa: SIM115 - open until the run ends
-
-    def write(self, line: bytes) -> None:
-        self._file.write(line)
-
-    def close(self) -> None:
-        self._file.close()
+def _open_appended(path: str) -> FileIO:
+    file = open_run_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    return open(file, "ab", buffering=0)
 
 
 class _Parts:

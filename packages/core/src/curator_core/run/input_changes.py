@@ -117,8 +117,8 @@ def match_sources(
                 part = _part(origin)
                 sharing = (news if is_new else olds)[part]
                 mates = (olds if is_new else news).get(part, [])
-                is_gone = not is_new and not mates and origin.name in removed
-                is_same &= is_gone or len(mates) == len(sharing) == 1
+                is_removed = not is_new and not mates and origin.name in removed
+                is_same &= is_removed or len(mates) == len(sharing) == 1
                 fresh = {(not is_new, mate) for mate in mates} - found
                 found |= fresh
                 waiting += fresh

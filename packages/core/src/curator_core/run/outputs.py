@@ -123,11 +123,6 @@ def _folder(output: Output) -> str:
     return local_path(output.folder) or full_path(fs, path).rstrip("/")
 
 
-def _published_earlier(output: Output) -> list[Entry]:
-    """Return the files that earlier runs listed in the manifest."""
-    return _manifest(output) or []
-
-
 def _manifest(output: Output) -> list[Entry] | None:
     """Return the entries of Curator's manifest, possibly none; None if there is no manifest."""
     fs, path = open_filesystem(output.folder, output.storage_options)
@@ -161,8 +156,8 @@ class RetractedFiles:
         if not _OURS.fullmatch(name):
             return False
         if folder not in self._listed:
-            entries = _published_earlier(Output(folder, "", storage_options=self._options))
-            self._listed[folder] = {entry["file"] for entry in entries}
+            entries = _manifest(Output(folder, "", storage_options=self._options))
+            self._listed[folder] = {entry["file"] for entry in entries or ()}
         return bool(self._listed[folder]) and name not in self._listed[folder]
 
 
@@ -241,7 +236,8 @@ class Publisher:
             mine = list(_below(kept, local_path(output.folder) or full_path(fs, path)))
             entries = [_entry(file) for file in mine]
             if output.mode == "append":
-                entries = _merge_entries(_entries_of_other_runs(output, entries), entries)
+                entries += _entries_of_other_runs(output, entries)
+                entries.sort(key=lambda entry: str(entry["file"]))
             with explain_write_errors(output.folder):
                 fs.makedirs(path, exist_ok=True)
                 _put_manifest(fs, join(path, MANIFEST), run_name, entries)
@@ -277,14 +273,11 @@ def _entry(file: StagedFile) -> Entry:
     return {"file": base_name(file.final), "items": file.items, "bytes": file.size}
 
 
-def _merge_entries(some: list[Entry], more: list[Entry]) -> list[Entry]:
-    return sorted([*some, *more], key=lambda entry: str(entry["file"]))
-
-
 def _entries_of_other_runs(output: Output, mine: list[Entry]) -> list[Entry]:
     """Return what other runs wrote to the same folder and is still there."""
     there, known = set(_visible(output)), {entry["file"] for entry in mine}
-    return [e for e in _published_earlier(output) if e["file"] in there and e["file"] not in known]
+    earlier = _manifest(output) or ()
+    return [e for e in earlier if e["file"] in there and e["file"] not in known]
 
 
 def _put_manifest(fs: Any, path: str, run_name: str, files: list[Entry]) -> None:

@@ -134,7 +134,7 @@ class RemainingSources:
         known = self._history.committed_ids(source.source_id)
         self._listed.update(known)
         self._listed.add(source.source_id)
-        if not self._store.is_done(source.source_id):
+        if source.source_id not in self._history:
             return False
         self._result.sources_skipped += 1
         for one in known:

@@ -21,6 +21,7 @@ from curator_core.run.commits import retry_id
 from curator_core.run.directory import RunDirectory, check_same_stages, differences
 from curator_core.run.observers import Observation
 from curator_core.run.result import RunResult
+from curator_core.run.run import ActiveRun
 from curator_core.run.session import RunStream
 from curator_core.run.sources import QuarantineListing, Source
 from curator_core.run.store import DirectoryStore, options_for
@@ -76,7 +77,7 @@ def retry(
         records = store.quarantined()
         for first, group in _by_stage(plan, replays_of(records)):
             listing = QuarantineListing(first, (_source(plan, store, replay) for replay in group))
-            with RunStream(plan, executor, store, listing, "retry") as stream:
+            with RunStream(ActiveRun(plan, listing, store), executor, "retry") as stream:
                 if observation is not None:
                     observation.watch(stream.run, name, storage_options)
                 result = _add_results(result, stream)
@@ -172,7 +173,7 @@ def _source(plan: Plan, store: DirectoryStore, replay: Replay) -> Source:
     return Source(
         source_id=retry_id(record),
         task=task,
-        origins=store.origins_of(record.source_id),
+        origins=store.history.origins_of(record.source_id),
         replaces=record,
     )
 

@@ -18,43 +18,67 @@ LOG = log()
 @contextmanager
 def stop_on_signals(stopping: StopRequest) -> Iterator[None]:
     """Request a stop on SIGINT and SIGTERM. Only the main thread can handle signals."""
-    if threading.current_thread() is not threading.main_thread():
+    if not _is_main_thread():
         yield
         return
-
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    before: dict[int, Any] = {int(number): handler for number, handler in handlers.items()}
-    for number in before:
-        signal.signal(number, _StopHandler(stopping, before))
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handlers = {number: _StopHandler(stopping, signal.getsignal(number)) for number in numbers}
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        for caught, handler in before.items():
-            signal.signal(caught, handler)
+        for number, handler in handlers.items():
+            handler.end(number)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 class _StopHandler(InterruptHandler):
-    """The first signal requests a stop, the second one interrupts running work."""
+    """The first signal requests a stop, the second one interrupts running work.
 
-    def __init__(self, stopping: StopRequest, before: dict[int, Any]) -> None:
+    Runs that are streamed can end in any order and in any thread. So a handler whose run is over
+    may still be in place, or may be what another one has to restore: then the one before it counts.
+    """
+
+    def __init__(self, stopping: StopRequest, before: Any) -> None:
         self._stopping = stopping
         self._before = before
+        self.is_over = False
 
     @property
     def interrupts(self) -> bool:
-        return self._stopping.is_requested
+        return self.is_over or self._stopping.is_requested
+
+    def end(self, number: int) -> None:
+        """Restore the handler before this one, unless that of another run is in place."""
+        self.is_over = True
+        current: Any = signal.getsignal(number)
+        if current is self and _is_main_thread():
+            signal.signal(number, self.outer)
+
+    @property
+    def outer(self) -> Any:
+        """The handler before this one whose run, if any, is not over."""
+        before = self._before
+        return before.outer if isinstance(before, _StopHandler) and before.is_over else before
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        outer = self._before.get(number)
-        if isinstance(outer, _NotingHandler):
-            outer.note(number)
+        if self.is_over:
+            signal.signal(number, self.outer)
+            signal.raise_signal(number)
+            return
+        if isinstance(self._before, _NotingHandler):
+            self._before.note(number)
         if self._stopping.is_requested:
             raise KeyboardInterrupt
         self._stopping.request(signal.Signals(number).name, number)
         # In another thread: this one may be in the middle of writing a log line.
         drain_s = self._stopping.drain_s
         threading.Thread(
-            target=_log_stopping, args=(drain_s,), name="curator-telling", daemon=True
+            target=_log_stopping, args=(drain_s,), name="curator-stopping", daemon=True
         ).start()
 
 
@@ -92,7 +116,7 @@ def note_signals(stopping: StopRequest) -> Iterator[None]:
     A signal at the end of a run stops nothing, and an exception that is raised in a destructor is
     lost. Code that runs several pipelines must therefore check `stopping` before each.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if not _is_main_thread():
         yield
         return
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

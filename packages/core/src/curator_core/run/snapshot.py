@@ -118,7 +118,10 @@ class LatestSnapshotFile:
         self._next = now + self._every_s
         content = to_line(snapshot.to_json())
         try:
-            self._replace(content)
+            if self._is_local:
+                replace_run_file(self._path, content)
+            else:
+                self._fs.pipe_file(self._path, content)
         except OSError:  # on a full disk, the write of actual data ends the run
             self._next = now + 10 * self._every_s
 
@@ -126,12 +129,6 @@ class LatestSnapshotFile:
         """Delete the file at the end: the disk may be full, and `run.json` needs the space."""
         with suppress(OSError):
             self._fs.rm_file(self._path)
-
-    def _replace(self, content: bytes) -> None:
-        if not self._is_local:
-            self._fs.pipe_file(self._path, content)
-            return
-        replace_run_file(self._path, content)
 
 
 def read_latest(run_dir: str, storage_options: dict[str, Any] | None = None) -> RunSnapshot | None:

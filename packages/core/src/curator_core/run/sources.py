@@ -213,13 +213,9 @@ class SourceQueue(Iterator[Source]):
         self._has_seen_all = False
 
     def __next__(self) -> Source:
-        if self._ahead:
-            return self._ahead.popleft()
-        try:
-            return next(self._left)
-        except StopIteration:
-            self._has_seen_all = True
-            raise
+        if self.is_empty:
+            raise StopIteration
+        return self._ahead.popleft()
 
     @property
     def known(self) -> int | None:
@@ -229,11 +225,7 @@ class SourceQueue(Iterator[Source]):
     @property
     def is_empty(self) -> bool:
         """Whether no source is left; lists the next one to find out."""
-        if not self._ahead and not self._has_seen_all:
-            source = next(self._left, None)
-            self._has_seen_all = source is None
-            self._ahead.extend([source] if source is not None else [])
-        return not self._ahead
+        return not self._ahead and not self._list_one()
 
     def list_ahead(self) -> None:
         """List sources ahead of need, to learn how many there are.
@@ -241,14 +233,18 @@ class SourceQueue(Iterator[Source]):
         Only file names are held that way: stop at a source that carries its own data.
         """
         until = time.monotonic() + LOOK_AHEAD_S
-        while not self._has_seen_all and len(self._ahead) < MAX_AHEAD:
-            source = next(self._left, None)
-            self._has_seen_all = source is None
-            if source is None:
+        while len(self._ahead) < MAX_AHEAD and self._list_one():
+            if not self._ahead[-1].origins or time.monotonic() > until:
                 return
-            self._ahead.append(source)
-            if not source.origins or time.monotonic() > until:
-                return
+
+    def _list_one(self) -> bool:
+        """List one more source; return False if there is none."""
+        source = next(self._left, None)
+        if source is None:
+            self._has_seen_all = True
+            return False
+        self._ahead.append(source)
+        return True
 
     def close(self) -> None:
         self._left.close()

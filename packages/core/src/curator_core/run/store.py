@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 from curator_core.errors import CuratorError
 from curator_core.io.filesystems import StorageOptions
 from curator_core.model.records import QuarantineRecord
-from curator_core.model.tasks import Origin, StagedFile
+from curator_core.model.tasks import StagedFile
 from curator_core.plan.events import Events
 from curator_core.plan.plan import Output, Plan, outputs_of
 from curator_core.run.commits import (
@@ -58,8 +58,6 @@ class RunStore(Protocol):
     @property
     def history(self) -> CommitHistory: ...
 
-    def is_done(self, source_id: str) -> bool: ...
-
     def begin(self) -> None:
         """Start the run: its description replaces that of an earlier run."""
         ...
@@ -91,9 +89,6 @@ class NoStore:
 
     def attach_to(self, events: Events) -> None:
         pass
-
-    def is_done(self, source_id: str) -> bool:
-        return False
 
     def begin(self) -> None:
         pass
@@ -270,9 +265,6 @@ class DirectoryStore:
         events.listen(self._events)
         events.listen(self._latest, "snapshot")
 
-    def is_done(self, source_id: str) -> bool:
-        return source_id in self.history
-
     def retract(self, commit: Commit) -> list[Commit]:
         """Retract a commit and the commits bound to it; return all of them."""
         if not self.history.is_valid(commit):  # retracted together with another one
@@ -322,9 +314,6 @@ class DirectoryStore:
     def sweep_quarantine(self) -> None:
         """Remove payloads that no quarantined record refers to."""
         self._quarantine.sweep()
-
-    def origins_of(self, source_id: str) -> list[Origin]:
-        return self.history.origins_of(source_id)
 
     def _settle(self, record: QuarantineRecord) -> None:
         commit = self.history.commits.get(record.source_id)

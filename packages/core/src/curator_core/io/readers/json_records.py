@@ -216,7 +216,7 @@ _NO_NUMBERS = re.compile(rb"[\s:,\[](NaN|-?Infinity)\b")
 def _syntax_problem(text: bytes, error: orjson.JSONDecodeError) -> tuple[str, int]:
     number = _NO_NUMBERS.search(text)
     if number and number.start(1) <= error.pos <= number.end(1):
-        reason = f"{number[1].decode()} is no JSON number; write null instead"
+        reason = f"{number[1].decode()} is not a JSON number; write null instead"
         return f"not JSON: {reason}", number.start(1) + 1
     return f"not JSON: {error.msg}", error.colno
 

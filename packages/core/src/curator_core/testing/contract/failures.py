@@ -27,7 +27,7 @@ from curator_core.testing.contract.trials import Trial, data, untimed
 
 
 class FailuresContract(Trial):
-    def test_a_bad_task_is_quarantined_and_the_others_go_on(self) -> None:
+    def test_a_bad_task_is_quarantined_and_the_others_continue(self) -> None:
         result = self.run(Adds(0), Fails(frozenset({3})), Adds(1).with_(name="adds_more"),
                           numbers=range(6), max_failures=None)  # fmt: skip
 

@@ -83,7 +83,7 @@ class ResultsContract(Trial):
         assert (counts.tasks_in, counts.tasks_passed, counts.tasks_dropped) == (10, 5, 5)
         assert counts.reasons == {"odd": 2, "dropped": 3}
 
-    def test_scores_are_counted_for_what_is_kept_and_what_is_dropped(self) -> None:
+    def test_scores_are_counted_for_kept_and_dropped_records(self) -> None:
         result = self.run(FansOut(2), Weighs(500), Adds(1))
 
         numbers = [100 * n + i for n in range(10) for i in range(2)]
@@ -97,7 +97,7 @@ class ResultsContract(Trial):
         assert result.stages["weighs"].models == {SCALES: 10}
         assert result.stages["adds"].models == {}
 
-    def test_dropping_all_is_no_error(self) -> None:
+    def test_dropping_all_is_not_an_error(self) -> None:
         result = self.run(DropsAll(), Adds(1))
 
         assert list(result) == []
@@ -224,7 +224,7 @@ class ResultsContract(Trial):
 
         assert data(self.run(Local(), numbers=[1, 2])) == [3, 6]
 
-    def test_stages_may_stand_in_the_script_itself(self) -> None:
+    def test_stages_may_be_defined_in_the_script_itself(self) -> None:
         executor = cloudpickle.dumps(self.make_executor()).hex()
 
         ended = subprocess.run(

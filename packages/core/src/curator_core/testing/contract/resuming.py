@@ -62,7 +62,7 @@ class ResumingContract(Trial):
         assert result.sources_skipped == len(kept) / 2
         assert result.sources_done == 20 - result.sources_skipped
 
-    def test_a_run_over_its_budget_keeps_what_was_done(self, tmp_path: Path) -> None:
+    def test_a_run_over_its_budget_keeps_finished_work(self, tmp_path: Path) -> None:
         out = tmp_path / "out"
         stages: list[AnyStage] = [Fails(frozenset({12, 13})), Writes(str(out))]
 
@@ -100,7 +100,7 @@ class ResumingContract(Trial):
         assert counts["weighs"].scores == {"weight": Scores.of(written(out))}
         assert counts["weighs"].models == {SCALES: len(written(out))}
 
-    def test_a_run_that_is_not_to_be_resumed_begins_anew(self, tmp_path: Path) -> None:
+    def test_a_run_that_is_not_to_be_resumed_starts_over(self, tmp_path: Path) -> None:
         log = str(tmp_path / "log")
         run_dir = str(tmp_path / "run")
 
@@ -111,7 +111,7 @@ class ResumingContract(Trial):
         assert [run.sources_skipped for run in (first, skipping, anew)] == [0, 10, 0]
         assert len([event for event in read_log(log) if event.kind == "process"]) == 20
 
-    def test_another_pipeline_does_not_go_on_with_it(self, tmp_path: Path) -> None:
+    def test_another_pipeline_does_not_resume_it(self, tmp_path: Path) -> None:
         run_dir = str(tmp_path / "run")
         self.run(Adds(1), run_dir=run_dir)
 

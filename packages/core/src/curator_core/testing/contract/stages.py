@@ -217,7 +217,7 @@ class Waits(Numbers):
         deadline = time.monotonic() + self.patience_s
         while task.data and not Path(self.gate).exists():
             if time.monotonic() > deadline:
-                raise TimeoutError("nobody saw the first output while the others were waiting")
+                raise TimeoutError("the first output did not arrive while the others were waiting")
             time.sleep(0.01)
         return task
 
