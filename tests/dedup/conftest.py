@@ -1,4 +1,4 @@
-"""Corpora small enough to see through, what came of them, and workflows killed on their way."""
+"""Small corpora and their results, and workflows that are killed while they run."""
 
 import json
 import multiprocessing
@@ -19,7 +19,7 @@ Record = dict[str, Any]
 
 
 def write(path: Path, records: list[Record]) -> Path:
-    """A file of the format that its name says."""
+    """Write records as JSON Lines or Parquet, as the ending says."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":
         pq.write_table(pa.Table.from_pylist(records), path, row_group_size=3)
@@ -29,7 +29,7 @@ def write(path: Path, records: list[Record]) -> Path:
 
 
 def records_in(folder: Path) -> list[Record]:
-    """Everything in a folder, whatever the format, in no order that counts."""
+    """Return all records of a folder, in any format and in no particular order."""
     found: list[Record] = []
     for path in sorted(folder.glob("part-*")):
         if path.suffix == ".parquet":
@@ -47,7 +47,7 @@ _PRELOADED = ("exact", "fuzzy.workflow", "passages.workflow", "semantic.workflow
 
 @pytest.fixture(scope="session")
 def _forks() -> None:
-    """Children of a process that has everything imported are there at once."""
+    """Start a process with everything imported, from which children are forked quickly."""
     modules = (f"curator_dedup.{name}" for name in _PRELOADED)
     _FORKS.set_forkserver_preload(["__main__", "pyarrow.parquet", *modules])
     with pytest.MonkeyPatch.context() as patch:
@@ -57,8 +57,11 @@ def _forks() -> None:
 
 @pytest.fixture(name="killed_at")
 def _killed_at(_forks: None) -> KilledAt:
-    """Runs a workflow in a process that is killed once there is a file of its first mark; then
-    again until there is one of its second, and so on. How often it was still running."""
+    """Return a function that runs a workflow in a process once per mark.
+
+    The process is killed when a file matches the mark, a pattern in its work directory. The
+    function returns how often the process was still running.
+    """
 
     def killed_at(workflow: Workflow, marks: Sequence[str]) -> int:
         killed = 0

@@ -1,4 +1,4 @@
-"""The filter against a set, and the stage in a pipeline, on several workers, and tried again."""
+"""The filter agrees with a set; the stage runs in pipelines, on several workers, and in retries."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def kept(stage: BloomDeduplication, *tasks: DocumentBatch) -> list[list[Any]]:
 
 
 @given(st.lists(st.lists(st.integers(0, 40), max_size=15), max_size=8))
-def test_the_first_of_each_is_new_as_a_set_says(batches: list[list[int]]) -> None:
+def test_agrees_with_a_set(batches: list[list[int]]) -> None:
     found = GrowingFilter(4, 1e-9)
     seen: set[int] = set()
     for numbers in batches:
@@ -42,7 +42,7 @@ def test_the_first_of_each_is_new_as_a_set_says(batches: list[list[int]]) -> Non
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.01])
-def test_errors_are_as_rare_as_stated(rate: float) -> None:
+def test_false_positive_rate_is_as_stated(rate: float) -> None:
     plain = BloomFilter(20_000, rate)
     plain.add(words(range(20_000)))
     assert plain.has(words(range(20_000))).all()
@@ -55,7 +55,7 @@ def test_errors_are_as_rare_as_stated(rate: float) -> None:
     assert again.mean() < rate
 
 
-def test_documents_that_came_before_are_left_out() -> None:
+def test_repeated_documents_are_dropped() -> None:
     first, second = batch("a", "b", "a", None, ""), batch("b", "c", "", "A ", None, "  ")
     assert kept(BloomDeduplication(), first, second) == [
         ["a", "b", None, ""], ["c", "", "A ", None, "  "],
@@ -65,7 +65,7 @@ def test_documents_that_came_before_are_left_out() -> None:
     ]  # fmt: skip
 
 
-def test_lines_that_came_before_are_cut_out() -> None:
+def test_repeated_lines_are_cut_out() -> None:
     first = batch("Menu\nfirst", "menu\nMenu\nsecond\n***", None)
     second = batch("Menu", "***\nthird\n\nMenu!", "")
     assert kept(BloomDeduplication(unit="lines"), first, second) == [
@@ -76,7 +76,7 @@ def test_lines_that_came_before_are_cut_out() -> None:
     ]  # fmt: skip
 
 
-def test_a_task_that_is_tried_again_is_not_its_own_duplicate() -> None:
+def test_retried_task_is_not_its_own_duplicate() -> None:
     task = batch("a", "b", "a")
     task.task_id = "one"
     other = batch("a", "b")
@@ -85,7 +85,7 @@ def test_a_task_that_is_tried_again_is_not_its_own_duplicate() -> None:
         assert given == [["a", "b"], ["a", "b"]]
 
 
-def test_one_worker_has_the_filter_whatever_the_executor_has(tmp_path: Path) -> None:
+def test_one_worker_runs_the_filter(tmp_path: Path) -> None:
     for place in range(6):
         texts = [f"t{(n + place) % 50}" for n in range(50)]
         write_texts(tmp_path / "in" / f"{place}.jsonl", texts)
@@ -93,16 +93,16 @@ def test_one_worker_has_the_filter_whatever_the_executor_has(tmp_path: Path) -> 
     assert sorted(texts_in(tmp_path)) == sorted(f"t{n}" for n in range(50))
 
 
-def test_wrong_options_are_all_told() -> None:
+def test_all_invalid_options_are_reported() -> None:
     stage = BloomDeduplication("", "line", false_positive_rate=0.0, capacity=0)  # type: ignore[arg-type]
     with pytest.raises(PipelineError) as caught:
         Pipeline("p", stages=[JsonlReader("x.jsonl"), stage]).build()
-    told = str(caught.value)
-    assert "text_field is empty" in told
-    assert "unit is 'line' (did you mean lines?)" in told
-    assert "false_positive_rate is 0.0, but must be between 0 and 1" in told
-    assert "capacity is 0" in told
+    message = str(caught.value)
+    assert "text_field is empty" in message
+    assert "unit is 'line' (did you mean lines?)" in message
+    assert "false_positive_rate is 0.0, but must be between 0 and 1" in message
+    assert "capacity is 0" in message
 
 
-def test_it_is_registered() -> None:
+def test_workflow_is_registered() -> None:
     assert plugins().stages.load("dedup.bloom_deduplication") is BloomDeduplication

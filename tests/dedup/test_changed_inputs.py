@@ -77,7 +77,7 @@ def raw(tmp_path: Path, write: Write) -> Path:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("change", CHANGES)
-def test_own_former_entries_are_not_counted(
+def test_own_earlier_entries_are_ignored(
     run: Run, raw: Path, kind: type, change: Callable[[Path], None]
 ) -> None:
     assert run(kind) == [0, 1, 2, 3, 4]
@@ -93,7 +93,7 @@ def test_own_former_entries_are_not_counted(
         pytest.param(FuzzyDeduplicationWorkflow, marks=pytest.mark.soak),
     ],
 )
-def test_worker_processes_give_the_same(run: Run, raw: Path, kind: type) -> None:
+def test_workers_give_the_same_result(run: Run, raw: Path, kind: type) -> None:
     workers = LocalExecutor(workers=2)
     assert run(kind, executor=workers) == [0, 1, 2, 3, 4]
     touch(raw)
@@ -102,7 +102,7 @@ def test_worker_processes_give_the_same(run: Run, raw: Path, kind: type) -> None
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_index_holds_what_the_input_has_now(
+def test_index_follows_changes_of_the_input(
     run: Run, raw: Path, tmp_path: Path, write: Write, kind: type
 ) -> None:
     run(kind)
@@ -111,14 +111,14 @@ def test_an_index_holds_what_the_input_has_now(
     assert run(kind) == [3, 4, 7]
     write(tmp_path / "next/a.jsonl", [page(0), page(3), page(7), page(8)])
     assert run(kind, "next", "next_out") == [0, 8]
-    # The earlier output changes again, and has no more of what the later one left out.
+    # The earlier output no longer has a document that the later one removed as its duplicate.
     (raw / "d.jsonl").unlink()
     assert run(kind) == [3, 4]
     assert run(kind, "next", "next_out") == [0, 7, 8]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_changed_input_is_still_compared_with_other_crawls(
+def test_changed_input_is_compared_with_other_crawls(
     run: Run, raw: Path, tmp_path: Path, write: Write, kind: type
 ) -> None:
     run(kind)
@@ -130,7 +130,7 @@ def test_a_changed_input_is_still_compared_with_other_crawls(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_output_that_was_moved_away_stays_known(
+def test_moved_output_stays_in_the_index(
     run: Run, raw: Path, tmp_path: Path, kind: type, caplog: pytest.LogCaptureFixture
 ) -> None:
     run(kind)
@@ -148,7 +148,7 @@ def test_an_output_that_was_moved_away_stays_known(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_output_that_is_overwritten_is_not_counted(
+def test_overwritten_output_is_not_in_the_index(
     run: Run, raw: Path, tmp_path: Path, kind: type
 ) -> None:
     work = str(tmp_path / "work")
@@ -159,11 +159,11 @@ def test_an_output_that_is_overwritten_is_not_counted(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_files_may_have_several_outputs(
+def test_same_input_may_have_several_outputs(
     run: Run, tmp_path: Path, write: Write, kind: type, raw: Path
 ) -> None:
     assert run(kind, out="first") == run(kind, out="second") == [0, 1, 2, 3, 4]
-    # What only the second still has is known all the same.
+    # Documents that only the second output still has are in the index.
     shutil.copytree(raw, tmp_path / "kept", copy_function=shutil.copy2)
     remove(raw)
     assert run(kind, out="first") == [3, 4]
@@ -181,17 +181,20 @@ def private_ray() -> Iterator[None]:
         yield
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("private_ray")
 @pytest.mark.parametrize(
     ("kind", "executor"),
     [
         (ExactDeduplicationWorkflow, "streaming"),
-        pytest.param(FuzzyDeduplicationWorkflow, "streaming", marks=pytest.mark.soak),
-        pytest.param(ExactDeduplicationWorkflow, "ray_data", marks=pytest.mark.soak),
-        pytest.param(ExactDeduplicationWorkflow, "actor_pool", marks=pytest.mark.soak),
+        (FuzzyDeduplicationWorkflow, "streaming"),
+        (ExactDeduplicationWorkflow, "ray_data"),
+        (ExactDeduplicationWorkflow, "actor_pool"),
     ],
 )
-def test_executors_on_ray_give_the_same(run: Run, raw: Path, kind: type, executor: str) -> None:
+def test_executors_on_ray_give_the_same_result(
+    run: Run, raw: Path, kind: type, executor: str
+) -> None:
     pytest.importorskip(f"curator_{executor}")
     assert run(kind, executor=executor) == [0, 1, 2, 3, 4]
     rename(raw)

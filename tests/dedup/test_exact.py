@@ -1,4 +1,4 @@
-"""Exact deduplication against a dictionary, on whatever corpora and options come up."""
+"""Exact deduplication agrees with a dictionary, on any corpora and options."""
 
 import itertools
 import json
@@ -46,7 +46,7 @@ def ids(records: list[Record]) -> list[int]:
 def expected(
     files: dict[str, list[Record]], keep: str, keep_empty: bool, priority: str | None
 ) -> list[int]:
-    """The same by a dictionary: for each text its documents, the best first."""
+    """Return the ids that are kept, by a dictionary from texts to documents, the best first."""
     groups: dict[str, list[tuple[float, str, int, int]]] = {}
     kept = []
     for name, records in files.items():
@@ -89,7 +89,7 @@ RECORDS = st.lists(
     output_format=st.sampled_from(["same", "jsonl", "parquet"]),
     add_clusters=st.sampled_from([None, True]),
 )
-def test_what_stays_is_what_a_dictionary_says(
+def test_agrees_with_a_dictionary_of_texts(
     write: Write,
     records_in: RecordsIn,
     files: list[tuple[str, list[Record]]],
@@ -98,18 +98,18 @@ def test_what_stays_is_what_a_dictionary_says(
     **options: Any,
 ) -> None:
     number = itertools.count()
-    with tempfile.TemporaryDirectory() as desk:
+    with tempfile.TemporaryDirectory() as folder:
         named = {}
         for place, (ending, records) in enumerate(files):
-            path = Path(desk, "raw", f"{place}{ending}")
+            path = Path(folder, "raw", f"{place}{ending}")
             named[str(path)] = [{**record, "id": next(number)} for record in records]
             write(path, named[str(path)])
         wanted = expected(named, keep, keep_empty, options["priority_field"])
         workflow = exact(
-            Path(desk, "raw"), Path(desk, "out"), keep=keep, keep_empty=keep_empty, **options
+            Path(folder, "raw"), Path(folder, "out"), keep=keep, keep_empty=keep_empty, **options
         )
         result = workflow.run(HERE)
-        assert ids(records_in(Path(desk, "out"))) == wanted
+        assert ids(records_in(Path(folder, "out"))) == wanted
         assert result.metadata["kept"] == len(wanted)
         assert result.metadata["documents"] == next(number)
 
@@ -125,7 +125,7 @@ def corpus(folder: Path, write: Write, files: int = 4, rows: int = 60) -> Path:
     return folder
 
 
-def test_lines_stay_as_they_are_byte_by_byte(tmp_path: Path) -> None:
+def test_kept_lines_are_copied_byte_by_byte(tmp_path: Path) -> None:
     kept = '{ "text" :"one\\u00e9", "n": 1.50, "big": 123456789012345678901234567890 }\r\n'
     raw = tmp_path / "raw.jsonl"
     raw.write_bytes(b"\xef\xbb\xbf" + (kept + "\n  \n" + kept + '{"text": "two"}').encode())
@@ -134,7 +134,7 @@ def test_lines_stay_as_they_are_byte_by_byte(tmp_path: Path) -> None:
     assert out.read_bytes().strip() == (kept + '{"text": "two"}').encode()
 
 
-def test_the_result_is_the_same_on_two_workers_and_in_small_blocks(
+def test_workers_and_block_size_do_not_change_the_result(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     source = corpus(tmp_path / "raw", write)
@@ -144,8 +144,8 @@ def test_the_result_is_the_same_on_two_workers_and_in_small_blocks(
         ("b", LocalExecutor(workers=2), {"input_blocksize": 500, "partitions": 4}),
         ("c", HERE, {"input_blocksize": 200}),
     ):
-        told = exact(source, tmp_path / name, **options).run(executor).metadata
-        results.append((ids(records_in(tmp_path / name)), told))
+        counts = exact(source, tmp_path / name, **options).run(executor).metadata
+        results.append((ids(records_in(tmp_path / name)), counts))
     assert results[0] == results[1] == results[2]
     assert results[0][1] == {
         "documents": 240, "empty": 0, "no_records": 0, "groups": 41, "duplicates": 199,
@@ -153,7 +153,7 @@ def test_the_result_is_the_same_on_two_workers_and_in_small_blocks(
     }  # fmt: skip
 
 
-def test_a_large_file_is_divided_and_its_rows_are_still_known(
+def test_rows_of_a_split_file_keep_their_positions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Write, records_in: RecordsIn
 ) -> None:
     monkeypatch.setattr(core_lines, "PIECE_BYTES", 64)
@@ -166,20 +166,20 @@ def test_a_large_file_is_divided_and_its_rows_are_still_known(
     assert ids(records_in(tmp_path / "out")) == list(range(0, 300, 2))
 
 
-def test_marks_say_which_group_and_how_large(
+def test_marks_have_cluster_id_and_size(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     source = write(tmp_path / "a.jsonl", [{"text": t} for t in ("x", "y", "x", "x", "")])
-    told = exact(source, tmp_path / "out", keep="mark").run(HERE).metadata
+    counts = exact(source, tmp_path / "out", keep="mark").run(HERE).metadata
     marks = [(r["cluster_size"], r["is_duplicate"]) for r in records_in(tmp_path / "out")]
     assert marks == [(3, False), (1, False), (3, True), (3, True), (1, False)]
     clusters = [record["cluster_id"] for record in records_in(tmp_path / "out")]
     digest = text_hashes([b"x"])[0].tobytes()
     assert clusters == [digest.hex(), None, digest.hex(), digest.hex(), None]
-    assert (told["groups"], told["duplicates"], told["removed"]) == (1, 2, 0)
+    assert (counts["groups"], counts["duplicates"], counts["removed"]) == (1, 2, 0)
 
 
-def test_texts_can_be_compared_without_their_form(
+def test_normalization_ignores_case_space_and_accent_forms(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     texts = ["Caf\u00e9  au lait", " cafe\u0301 AU\nlait ", "cafe au lait", "\t"]
@@ -192,7 +192,7 @@ def test_texts_can_be_compared_without_their_form(
     assert records_in(tmp_path / "out")[0]["text"] == texts[0]
 
 
-def test_hashes_and_decisions_can_be_looked_at(tmp_path: Path, write: Write) -> None:
+def test_columns_of_hashes_and_decisions(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"text": "x"}, {"text": None}, {"text": "x"}])
     exact(source, tmp_path / "out", work_path=str(tmp_path / "work")).run(HERE)
     [hashes] = (tmp_path / "work/hashes").glob("part-*")
@@ -209,9 +209,7 @@ def test_hashes_and_decisions_can_be_looked_at(tmp_path: Path, write: Write) -> 
     ]
 
 
-def test_hostile_lines_are_set_aside_and_the_others_compared(
-    tmp_path: Path, records_in: RecordsIn
-) -> None:
+def test_invalid_lines_are_quarantined_alone(tmp_path: Path, records_in: RecordsIn) -> None:
     deep = "[" * 500 + "]" * 500
     lines = ['{"text": 5, "id": 0}', '{"text": "5", "id": 1}', "{broken", "[1]",
              '{"text": {"a": [1]}, "id": 2}', '{"text": {"a": [1]}, "id": 3}',
@@ -226,17 +224,17 @@ def test_hostile_lines_are_set_aside_and_the_others_compared(
     assert result.metadata["removed"] == 4  # 1 and 3, 7, and the text "5" among the numbers
 
 
-def test_one_text_in_many_files_leaves_one(
+def test_one_of_many_equal_files_is_kept(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     for place in range(30):
         write(tmp_path / f"raw/{place:02d}.jsonl", [{"id": place, "text": "same"}] * 10)
-    told = exact(tmp_path / "raw", tmp_path / "out").run(HERE).metadata
+    counts = exact(tmp_path / "raw", tmp_path / "out").run(HERE).metadata
     assert records_in(tmp_path / "out") == [{"id": 0, "text": "same"}]
-    assert (told["groups"], told["removed"]) == (1, 299)
+    assert (counts["groups"], counts["removed"]) == (1, 299)
 
 
-def test_compressed_in_and_out(tmp_path: Path, write: Write) -> None:
+def test_compressed_input_and_output(tmp_path: Path, write: Write) -> None:
     import gzip
 
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"text": "x"}\n' * 3))
@@ -245,7 +243,7 @@ def test_compressed_in_and_out(tmp_path: Path, write: Write) -> None:
     assert gzip.decompress(out.read_bytes()) == b'{"text": "x"}\n'
 
 
-def test_an_input_that_cannot_be_read_is_not_passed_over(tmp_path: Path, write: Write) -> None:
+def test_unreadable_file_fails_the_run(tmp_path: Path, write: Write) -> None:
     write(tmp_path / "raw/a.jsonl", [{"text": "x"}])
     (tmp_path / "raw/b.parquet").write_bytes(b"nothing")
     with pytest.raises(InputError, match=r"b\.parquet: damaged Parquet"):
@@ -253,15 +251,15 @@ def test_an_input_that_cannot_be_read_is_not_passed_over(tmp_path: Path, write: 
     assert not list((tmp_path / "out").glob("part-*"))
 
 
-def test_wrong_fields_are_named(tmp_path: Path, write: Write) -> None:
+def test_unknown_fields_are_named(tmp_path: Path, write: Write) -> None:
     lines = write(tmp_path / "a.jsonl", [{"text": "x", "score": "high"}])
     table = write(tmp_path / "a.parquet", [{"text": "x", "n": [1]}])
-    for source, options, told in (
+    for source, options, message in (
         (lines, {"text_field": "txt"}, r"no such field.*did you mean text"),
         (table, {"text_field": "txt"}, r"no such field.*did you mean text"),
         (lines, {"priority_field": "scor"}, r"no such field.*did you mean score"),
     ):
-        with pytest.raises(PipelineError, match=told):
+        with pytest.raises(PipelineError, match=message):
             exact(source, tmp_path / "out", **options).run(HERE)
     with pytest.raises(BudgetError, match="priority that is not a number: 'high'"):
         exact(lines, tmp_path / "out1", priority_field="score").run(HERE)
@@ -269,32 +267,32 @@ def test_wrong_fields_are_named(tmp_path: Path, write: Write) -> None:
         exact(table, tmp_path / "out2", text_field="n").run(HERE)
 
 
-def test_columns_that_are_there_are_not_replaced(tmp_path: Path, write: Write) -> None:
+def test_existing_columns_are_not_replaced(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"text": "x", "cluster_size": 3}])
     with pytest.raises(PipelineError, match="has a field 'cluster_size' already"):
         exact(source, tmp_path / "out", keep="mark").run(HERE)
 
 
-def test_wrong_options_are_all_told(tmp_path: Path) -> None:
+def test_all_invalid_options_are_reported(tmp_path: Path) -> None:
     workflow = exact(
         tmp_path / "nowhere", tmp_path / "out", keep="on", output_format="json", mode="replace",
         compression="gzip", partitions=0, text_field="", input_blocksize="huge",
     )  # fmt: skip
     with pytest.raises(PipelineError) as caught:
         workflow.run(HERE)
-    told = str(caught.value)
-    assert "exact_deduplication: keep is 'on' (did you mean one?)" in told
-    assert "output_format is 'json' (did you mean jsonl?)" in told
-    assert "mode is 'replace'" in told
-    assert "compression is 'gzip' (did you mean gz?)" in told
-    assert "partitions is 0, but must be from 1 to 4096" in told
-    assert "text_field is empty" in told
-    assert "input_blocksize is 'huge', but must be a size" in told
+    message = str(caught.value)
+    assert "exact_deduplication: keep is 'on' (did you mean one?)" in message
+    assert "output_format is 'json' (did you mean jsonl?)" in message
+    assert "mode is 'replace'" in message
+    assert "compression is 'gzip' (did you mean gz?)" in message
+    assert "partitions is 0, but must be from 1 to 4096" in message
+    assert "text_field is empty" in message
+    assert "input_blocksize is 'huge', but must be a size" in message
     with pytest.raises(PipelineError, match=r"no files match .*nowhere"):
         exact(tmp_path / "nowhere", tmp_path / "out").run(HERE)
 
 
-def test_grown_input_is_done_anew_where_it_must_be(
+def test_changed_input_updates_the_output(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     write(tmp_path / "raw/b.jsonl", [{"id": 1, "text": "x"}, {"id": 2, "text": "y"}])
@@ -302,29 +300,29 @@ def test_grown_input_is_done_anew_where_it_must_be(
     workflow.run(HERE)
     assert workflow.run(HERE).did_nothing
     write(tmp_path / "raw/a.jsonl", [{"id": 0, "text": "x"}])
-    told = workflow.run(HERE).metadata
+    counts = workflow.run(HERE).metadata
     assert ids(records_in(tmp_path / "out")) == [0, 2]
-    assert told["documents"] == 3
+    assert counts["documents"] == 3
     (tmp_path / "raw/a.jsonl").unlink()
-    told = workflow.run(HERE, removed_inputs="prune").metadata
+    counts = workflow.run(HERE, removed_inputs="prune").metadata
     assert ids(records_in(tmp_path / "out")) == [1, 2]
-    assert told == {"documents": 2, "empty": 0, "no_records": 0, "groups": 0, "duplicates": 0,
+    assert counts == {"documents": 2, "empty": 0, "no_records": 0, "groups": 0, "duplicates": 0,
                     "removed": 0, "kept": 2}  # fmt: skip
 
 
-def test_other_options_in_one_work_directory_are_refused(tmp_path: Path, write: Write) -> None:
+def test_changed_options_are_refused_on_resume(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"text": "x"}])
     exact(source, tmp_path / "out").run(HERE)
     with pytest.raises(ResumeError, match="normalize"):
         exact(source, tmp_path / "out", normalize=True).run(HERE)
 
 
-def test_workflows_are_registered() -> None:
+def test_workflow_is_registered() -> None:
     found = plugins().workflows.load("dedup.exact")
     assert found is ExactDeduplicationWorkflow
 
 
-def test_killed_at_any_moment_it_goes_on(
+def test_killed_run_resumes_with_the_same_result(
     tmp_path: Path, write: Write, records_in: RecordsIn, killed_at: KilledAt
 ) -> None:
     source = corpus(tmp_path / "raw", write, files=8, rows=200)
@@ -336,7 +334,7 @@ def test_killed_at_any_moment_it_goes_on(
     assert not list(tmp_path.rglob("*.staged"))
 
 
-def test_digests_are_of_128_bits_and_stay_what_they_are() -> None:
+def test_digests_are_stable_and_have_128_bits() -> None:
     assert [row.tobytes().hex() for row in text_hashes([b"", b"abc"])] == [
         "99aa06d3014798d86001c324468d497f",
         "06b05ab6733a618578af5f94892f3950",
@@ -345,8 +343,8 @@ def test_digests_are_of_128_bits_and_stay_what_they_are() -> None:
     assert len(np.unique(hashes, axis=0)) == 1000
 
 
-def test_marked_lines_keep_what_else_they_say(tmp_path: Path) -> None:
-    """Ids of several kinds, numbers of any size, fields that only some have, no fields at all."""
+def test_marked_lines_keep_their_other_fields(tmp_path: Path) -> None:
+    """Ids of several types, large numbers, fields of some records only, empty records."""
     lines = [
         '{"id": 1, "text": "a", "y": {"cluster_id": 2}}',
         '{"id": "x", "text": "a", "size": 123456789012345678901234567890 }\r',

@@ -1,4 +1,4 @@
-"""The example of an exchange, run as its reader would."""
+"""The example of an exchange runs as documented."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from cpukit import one_cpu
 EXAMPLE = Path(__file__).parents[2] / "examples/dedup/domains.py"
 
 
-def test_domains_are_counted_over_all_files_and_the_largest_named(tmp_path: Path) -> None:
+def test_example_counts_domains_over_all_files(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.mkdir()
     wanted: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Workflows by hashes: what pictures and recordings share."""
+"""Deduplication by hashes, as shared by pictures and recordings."""
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +8,7 @@ from curator_dedup.columns import binary_column
 from curator_dedup.hamming import priority_column
 
 
-def test_priorities_are_numbers_and_none_is_the_lowest() -> None:
+def test_missing_priority_is_the_lowest() -> None:
     table = pa.table(
         {"rank": [3, None, -1], "score": [0.5, float("nan"), None], "name": list("abc")}
     )

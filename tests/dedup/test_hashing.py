@@ -1,8 +1,8 @@
-"""Costs of bringing untrusted texts to one form, see `costkit`."""
+"""Normalizing untrusted texts takes linear time, see `costkit`."""
 
 from costkit import check_cost
 from curator_dedup.hashing import normalized
 
 
-def test_normalization_takes_time_in_proportion_to_the_text() -> None:
+def test_time_of_normalization_is_linear() -> None:
     check_cost(lambda text: normalized([text]))

@@ -1,4 +1,4 @@
-"""Crawls one after another, each compared with those before it by their hashes alone."""
+"""Crawls are compared with the hashes of earlier ones in an index."""
 
 import shutil
 from collections.abc import Callable
@@ -45,18 +45,18 @@ def test_later_crawls_are_compared_with_earlier_ones(
     crawl: Callable[..., list[int]], tmp_path: Path, write: Write
 ) -> None:
     assert crawl("monday", "1") == [0, 1, 2, 9]
-    shutil.move(tmp_path / "monday", tmp_path / "gone")
+    shutil.move(tmp_path / "monday", tmp_path / "moved")
     assert crawl("tuesday", "2") == [12, 13]
     assert crawl("wednesday", "3") == [23, 29]
-    shutil.move(tmp_path / "gone", tmp_path / "monday")
-    # Again: neither what the index has of it nor what came later makes it a duplicate.
+    shutil.move(tmp_path / "moved", tmp_path / "monday")
+    # Again: neither its own entries in the index nor those of later crawls make it a duplicate.
     assert crawl("monday", "4") == [0, 1, 2, 9]
     write(tmp_path / "monday/b.jsonl", [{"id": 5, "text": "page 1"}, {"id": 6, "text": "new"}])
     assert crawl("monday", "5") == [0, 1, 2, 6, 9]
 
 
 @pytest.mark.parametrize(("keep", "kept"), [("none", [13]), ("mark", [10, 11, 12, 13])])
-def test_what_is_known_counts_as_a_duplicate(
+def test_documents_of_earlier_crawls_are_duplicates(
     crawl: Callable[..., list[int]], tmp_path: Path, write: Write, keep: str, kept: list[int],
     records_in: RecordsIn,
 ) -> None:  # fmt: skip
@@ -71,7 +71,7 @@ def test_what_is_known_counts_as_a_duplicate(
         assert marks == {10: (True, 1), 11: (False, 2), 12: (True, 2), 13: (False, 1)}
 
 
-def test_an_index_holds_each_hash_once(crawl: Callable[..., list[int]], tmp_path: Path) -> None:
+def test_index_has_each_hash_once(crawl: Callable[..., list[int]], tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
     for at, day in enumerate(("monday", "tuesday", "wednesday")):
@@ -81,18 +81,18 @@ def test_an_index_holds_each_hash_once(crawl: Callable[..., list[int]], tmp_path
     assert len(rows) == len(set(rows)) == 6
 
 
-def test_a_shell_is_told_where_the_result_is_and_not_the_index(
+def test_command_prints_the_output_folder_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     places = [str(tmp_path / name) for name in ("monday", "out")]
     options = ["--index-path", str(tmp_path / "index"), "--executor", "local", "--workers", "0"]
     assert call(["dedup", "exact", *places, *options]) == 0
-    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("files ")]
-    assert [line.split()[-1] for line in told] == [str(tmp_path / "out")]
+    files = [line for line in capsys.readouterr().out.splitlines() if line.startswith("files ")]
+    assert [line.split()[-1] for line in files] == [str(tmp_path / "out")]
 
 
-def test_an_index_is_for_one_way_of_comparing(crawl: Callable[..., list[int]]) -> None:
+def test_index_refuses_other_options(crawl: Callable[..., list[int]]) -> None:
     crawl("monday", "1")
     with pytest.raises(InputError, match="was made with normalize=False, not True; give the same"):
         crawl("tuesday", "2", normalize=True)
@@ -100,21 +100,21 @@ def test_an_index_is_for_one_way_of_comparing(crawl: Callable[..., list[int]]) -
         crawl("tuesday", "3", partitions=3)
 
 
-def test_two_crawls_at_once_are_refused(crawl: Callable[..., list[int]], tmp_path: Path) -> None:
-    told = r"^index .*/index is in use by process .*; wait for .* this one another index_path$"
+def test_concurrent_crawls_are_refused(crawl: Callable[..., list[int]], tmp_path: Path) -> None:
+    message = r"^index .*/index is in use by process .*; wait for .* this one another index_path$"
     lock = lock_folder(LockedFolder(str(tmp_path / "index")))
-    with pytest.raises(ResumeError, match=told):
+    with pytest.raises(ResumeError, match=message):
         crawl("monday", "1")
     lock.release()
-    told = r"^work directory .*/1/\.curator/exact_.* is in use by process .* another work_path$"
+    message = r"^work directory .*/1/\.curator/exact_.* is in use by process .* another work_path$"
     lock = lock_folder(LockedFolder(str(tmp_path / "1/.curator/exact_deduplication")))
-    with pytest.raises(ResumeError, match=told):
+    with pytest.raises(ResumeError, match=message):
         crawl("monday", "1")
     lock.release()
     assert crawl("monday", "1") == [0, 1, 2, 9]
 
 
-def test_an_index_lies_on_any_file_system() -> None:
+def test_index_can_be_on_any_file_system() -> None:
     import fsspec
 
     fs = fsspec.filesystem("memory")
@@ -131,7 +131,7 @@ def test_an_index_lies_on_any_file_system() -> None:
     assert kept == [2, 1]
 
 
-def test_an_index_of_another_kind_is_told_as_that(
+def test_index_of_another_workflow_is_refused(
     crawl: Callable[..., list[int]], tmp_path: Path
 ) -> None:
     crawl("monday", "1")
@@ -143,7 +143,7 @@ def test_an_index_of_another_kind_is_told_as_that(
         workflow.run(HERE)
 
 
-def test_an_index_killed_while_it_was_made_is_made_anew(
+def test_incomplete_index_without_crawls_is_created_again(
     crawl: Callable[..., list[int]], tmp_path: Path
 ) -> None:
     (tmp_path / "index").mkdir()
@@ -151,7 +151,7 @@ def test_an_index_killed_while_it_was_made_is_made_anew(
     assert crawl("monday", "1") == [0, 1, 2, 9]
 
 
-def test_crawls_of_unknown_options_are_not_compared(
+def test_index_without_its_options_is_refused(
     crawl: Callable[..., list[int]], tmp_path: Path
 ) -> None:
     crawl("monday", "1")

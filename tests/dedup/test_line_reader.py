@@ -1,4 +1,4 @@
-"""Lines and where they begin, whether they are long or short."""
+"""Lines of any length are read with their positions."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from curator_dedup.line_reader import read_lines
 
 @pytest.mark.parametrize("length", [20, 3000])
 @pytest.mark.parametrize("ending", ["", "\n", "\n\n  \n"])
-def test_each_line_is_known_by_the_byte_where_it_begins(
+def test_each_line_has_the_position_of_its_first_byte(
     tmp_path: Path, length: int, ending: str
 ) -> None:
     lines = ['{"a": "' + "x" * (length + number % 7) + '"}' for number in range(400)]

@@ -1,4 +1,4 @@
-"""Options that are of the wrong kind: told by name from Python too, before anything is made."""
+"""Options of a wrong type are refused by name, also from Python, before anything is written."""
 
 from pathlib import Path
 from typing import Any
@@ -30,23 +30,23 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "options", "told"), WRONG)
-def test_options_of_the_wrong_kind_are_told_before_anything_is_made(
-    tmp_path: Path, kind: Any, options: dict[str, Any], told: str
+@pytest.mark.parametrize(("kind", "options", "message"), WRONG)
+def test_options_of_a_wrong_type_are_refused_before_the_run(
+    tmp_path: Path, kind: Any, options: dict[str, Any], message: str
 ) -> None:
     workflow = kind(str(tmp_path / "raw"), str(tmp_path / "out"), **options)
-    with pytest.raises(PipelineError, match=f"{workflow.name}: {told}"):
+    with pytest.raises(PipelineError, match=f"{workflow.name}: {message}"):
         workflow.run(LocalExecutor(workers=0))
     assert not (tmp_path / "out").exists()
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
+def test_numpy_numbers_are_accepted() -> None:
     workflow = FuzzyDeduplicationWorkflow(
         "raw", "out", num_bands=np.int64(4), verify=np.float32(0.5), keep_empty=False
     )  # type: ignore[arg-type]
     assert not list(wrong_types(workflow))
 
 
-def test_a_bloom_filter_tells_them_too() -> None:
+def test_bloom_filter_refuses_them_too() -> None:
     stage = BloomDeduplication(capacity="many")  # type: ignore[arg-type]
     assert list(stage.check()) == ["capacity is 'many', but must be a whole number"]

@@ -1,4 +1,4 @@
-"""What the README shows for a shell is run there, and names all there is."""
+"""The commands of the README run, and it names every workflow and stage."""
 
 import json
 import random
@@ -15,31 +15,31 @@ README = (Path(__file__).parents[2] / "packages/dedup/README.md").read_text()
 COMMANDS = [
     command
     for command in re.findall(r"^curate dedup .+$", README, re.MULTILINE)
-    if "--embedding-model" not in command  # which tests of curator-text give a small one
+    if "--embedding-model" not in command  # tests of curator-text run it with a tiny model
 ]
 
 
 ROW = re.compile(r"^\| (?:`([\w/]*)`)? ?\| ([^|]*)\|", re.MULTILINE)
 
 
-def columns_told() -> dict[str, set[str]]:
-    """The columns of each folder that any table of files in between names."""
-    told: dict[str, set[str]] = {}
+def documented_columns() -> dict[str, set[str]]:
+    """Return the columns of each intermediate folder that the README names."""
+    columns: dict[str, set[str]] = {}
     folder = ""
-    for name, columns in ROW.findall(README):
+    for name, cell in ROW.findall(README):
         folder = name or folder
-        told.setdefault(folder, set()).update(re.findall(r"`(\w+)`", columns))
-    return told
+        columns.setdefault(folder, set()).update(re.findall(r"`(\w+)`", cell))
+    return columns
 
 
-def shown(command: str) -> str:
+def workflow_name(command: str) -> str:
     return shlex.split(command)[2]
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pages with a foot that all share, the first of them twice, and vectors of two kinds."""
-    folder = tmp_path_factory.mktemp("desk")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with pages that share a footer, the first page twice, and vectors."""
+    folder = tmp_path_factory.mktemp("readme")
     draw = random.Random(1)
     foot = " ".join(f"foot{n}." for n in range(60))
     texts = [" ".join(draw.choices("abcdefghijk", k=200)) + f"\n{foot}" for _ in range(4)]
@@ -52,27 +52,27 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=shown)
-def test_what_is_shown_for_a_shell_runs_there(
-    command: str, desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("command", COMMANDS, ids=workflow_name)
+def test_commands_of_the_readme_run(
+    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(desk)
+    monkeypatch.chdir(folder)
     words = shlex.split(command)[1:]
     source, out = words[2:4]
     assert call([*words, "--executor", "local", "--workers", "0"]) == 0, capsys.readouterr().err
     assert "is done" in capsys.readouterr().out
     read, written = (
-        b"".join(sorted(path.read_bytes() for path in folder.glob("*.jsonl")))
-        for folder in (desk / source, desk / out)
+        b"".join(sorted(path.read_bytes() for path in part.glob("*.jsonl")))
+        for part in (folder / source, folder / out)
     )
     assert 0 < len(written) < len(read)
-    for path in (desk / out / ".curator").rglob("*.parquet"):
-        folder = path.parent.relative_to(next((desk / out / ".curator").iterdir())).as_posix()
-        assert set(pq.read_schema(path).names) <= columns_told()[folder], folder
+    for path in (folder / out / ".curator").rglob("*.parquet"):
+        name = path.parent.relative_to(next((folder / out / ".curator").iterdir())).as_posix()
+        assert set(pq.read_schema(path).names) <= documented_columns()[name], name
 
 
-def test_every_workflow_and_stage_is_named() -> None:
-    assert {f"dedup.{shown(command)}" for command in COMMANDS} == set(curator_workflows())
+def test_readme_names_every_workflow_and_stage() -> None:
+    assert {f"dedup.{workflow_name(command)}" for command in COMMANDS} == set(curator_workflows())
     for name, place in (curator_workflows() | curator_stages()).items():
         short, kind = name.removeprefix("dedup."), place.rpartition(":")[2]
         assert f"`curate dedup {short}` | `{kind}` |" in README or f"`{name}`" in README

@@ -1,4 +1,4 @@
-"""Deduplication of files that were renamed or removed since it ran last."""
+"""Deduplication of files that were renamed or removed since the last run."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ RecordsIn = Callable[[Path], list[Record]]
 
 
 def workflow(folder: Path) -> ExactDeduplicationWorkflow:
-    """Each file is a block of its own."""
+    """Return a workflow for which each file is a block."""
     return ExactDeduplicationWorkflow(
         str(folder / "raw"), str(folder / "out"), input_blocksize=100, report=False
     )
@@ -23,7 +23,7 @@ def workflow(folder: Path) -> ExactDeduplicationWorkflow:
 
 @pytest.fixture(name="done")
 def _done(tmp_path: Path, write: Write) -> Path:
-    """Three files with a text in common, which is kept in the first."""
+    """Deduplicate three files with a text in common, which is kept in the first."""
     for number, name in enumerate("abc"):
         rows = [{"id": f"{name}{n}", "text": f"{'shared' if n == 0 else name * n}"} for n in (0, 1)]
         write(tmp_path / f"raw/{name}.jsonl", [*rows, {"id": name, "text": "x" * 40 * number}])
@@ -35,16 +35,14 @@ def ids(records: list[Record]) -> list[str]:
     return sorted(record["id"] for record in records)
 
 
-def test_a_renamed_file_keeps_its_duplicates_out(done: Path, records_in: RecordsIn) -> None:
+def test_renamed_file_is_compared_again(done: Path, records_in: RecordsIn) -> None:
     (done / "raw/a.jsonl").rename(done / "raw/z.jsonl")
-    told = workflow(done).run(HERE).metadata
-    assert (told["documents"], told["removed"]) == (9, 2)
+    counts = workflow(done).run(HERE).metadata
+    assert (counts["documents"], counts["removed"]) == (9, 2)
     assert ids(records_in(done / "out")) == ["a", "a1", "b", "b0", "b1", "c", "c1"]
 
 
-def test_a_removed_file_stops_it_or_takes_its_output_back(
-    done: Path, records_in: RecordsIn
-) -> None:
+def test_removed_file_is_refused_or_its_output_pruned(done: Path, records_in: RecordsIn) -> None:
     (done / "raw/a.jsonl").unlink()
     with pytest.raises(RemovedInputsError):
         workflow(done).run(HERE)

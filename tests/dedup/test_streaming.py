@@ -1,4 +1,4 @@
-"""The same result from the executors on Ray."""
+"""Executors on Ray give the same result as the local one."""
 
 import json
 import math
@@ -33,7 +33,11 @@ def private_ray() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("kind", "kept", "executor"),
     [
-        (FuzzyDeduplicationWorkflow, 1, "streaming"),  # numbers are alike
+        (
+            FuzzyDeduplicationWorkflow,
+            1,
+            "streaming",
+        ),  # digits are normalized
         (ExactDeduplicationWorkflow, 37, "actor_pool"),
         pytest.param(ExactDeduplicationWorkflow, 37, "ray_data", marks=pytest.mark.soak),
     ],
@@ -55,14 +59,14 @@ def test_executors_keep_the_same_documents(
     for name, chosen in (("here", LocalExecutor(workers=0)), ("there", executor)):
         out = tmp_path / name
         workflow = kind(str(raw), str(out), input_blocksize=1500, partitions=2)
-        told = workflow.run(chosen).metadata
-        results.append((told, sorted(path.read_text() for path in out.glob("part-*"))))
+        counts = workflow.run(chosen).metadata
+        results.append((counts, sorted(path.read_text() for path in out.glob("part-*"))))
     assert results[0] == results[1]
     assert results[0][0]["kept"] == kept
 
 
 def repeating(raw: Path) -> Path:
-    """Texts with passages of each other's, and vectors near each other."""
+    """Write texts with common passages, and similar vectors."""
     raw.mkdir()
     for place in range(4):
         lines = []
@@ -78,7 +82,7 @@ def repeating(raw: Path) -> Path:
 
 @pytest.mark.usefixtures("private_ray")
 @pytest.mark.parametrize("kind", [SemanticDeduplicationWorkflow, SubstringDeduplicationWorkflow])
-def test_streaming_finds_the_same_vectors_and_passages(tmp_path: Path, kind: Any) -> None:
+def test_streaming_gives_the_result_of_the_local_executor(tmp_path: Path, kind: Any) -> None:
     from curator_streaming.executor import StreamingExecutor
 
     raw = repeating(tmp_path / "raw")
@@ -87,14 +91,14 @@ def test_streaming_finds_the_same_vectors_and_passages(tmp_path: Path, kind: Any
     for name, executor in (("here", LocalExecutor(workers=0)), ("there", StreamingExecutor())):
         out = tmp_path / name
         workflow = kind(str(raw), str(out), input_blocksize=8000, partitions=2, **options)
-        told = workflow.run(executor).metadata
-        results.append((told, sorted(path.read_text() for path in out.glob("part-*"))))
+        counts = workflow.run(executor).metadata
+        results.append((counts, sorted(path.read_text() for path in out.glob("part-*"))))
     assert results[0] == results[1]
     assert results[0][1] != sorted(path.read_text() for path in raw.iterdir())
 
 
 @pytest.mark.usefixtures("private_ray")
-def test_streaming_gives_the_filter_to_one_worker(tmp_path: Path) -> None:
+def test_streaming_runs_the_bloom_filter_on_one_worker(tmp_path: Path) -> None:
     from curator_streaming.executor import StreamingExecutor
 
     raw = repeating(tmp_path / "raw")

@@ -1,4 +1,4 @@
-"""Where a workflow may read and write, told before it compares anything."""
+"""Folders that a workflow refuses before it compares anything."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ Write = Callable[[Path, list[dict[str, Any]]], Path]
 
 
 @pytest.mark.parametrize(
-    ("places", "told"),
+    ("places", "message"),
     [
         ({"output_path": "raw"}, "output_path is .*raw, which is read as input"),
         ({"output_path": "raw/out"}, "output_path is .*raw/out, which is read as input"),
@@ -23,14 +23,14 @@ Write = Callable[[Path, list[dict[str, Any]]], Path]
         ({"output_path": "taken"}, r"taken already holds other data \(mine.txt\)"),
     ],
 )
-def test_folders_that_will_not_do_are_refused_before_anything_is_done(
-    tmp_path: Path, write: Write, places: dict[str, str], told: str
+def test_unusable_folders_are_refused_before_the_run(
+    tmp_path: Path, write: Write, places: dict[str, str], message: str
 ) -> None:
     source = write(tmp_path / "raw/a.jsonl", [{"id": 1, "text": "a"}]).parent
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken/mine.txt").write_text("mine")
     full = {name: str(tmp_path / place) for name, place in {"output_path": "out", **places}.items()}
-    with pytest.raises(CuratorError, match=told):
+    with pytest.raises(CuratorError, match=message):
         ExactDeduplicationWorkflow(str(source), **full).run(HERE)
     assert sorted(path.name for path in tmp_path.rglob("*")) == [
         "a.jsonl", "mine.txt", "raw", "taken"

@@ -25,7 +25,7 @@ from curator_models.endpoints import ChatEndpoint, NoAnswerError
         ({"timeout_s": 0}, "request_timeout_s is 0, but must be more than 0"),
     ],
 )
-def test_mistakes_are_found_before_any_request(
+def test_invalid_options_are_refused_before_any_request(
     monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], expected: str
 ) -> None:
     monkeypatch.setenv("MY_KEY", "sk-very-secret-key")

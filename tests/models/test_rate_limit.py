@@ -27,7 +27,7 @@ def test_requests_are_spread_evenly() -> None:
     assert clock.slept == [0.5, 0.5, 0.5]
 
 
-def test_an_idle_period_is_not_made_up_for() -> None:
+def test_idle_time_is_not_made_up_for() -> None:
     clock = Clock()
     limit = limiter(60, clock)
     limit.wait()

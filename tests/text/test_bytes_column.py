@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 
 @given(values=st.lists(st.none() | st.binary(max_size=40)), expected=st.integers(0, 50))
-def test_bytes_come_out_as_they_went_in(values: list[bytes | None], expected: int) -> None:
+def test_bytes_are_returned_unchanged(values: list[bytes | None], expected: int) -> None:
     column = BytesColumn(expected)
     for value in values:
         column.append(value)
@@ -15,15 +15,15 @@ def test_bytes_come_out_as_they_went_in(values: list[bytes | None], expected: in
     assert array.type == pa.binary()
 
 
-def test_nothing_is_kept_of_what_was_looked_at() -> None:
+def test_views_are_not_kept() -> None:
     column = BytesColumn()
     held = bytearray(b"xhellox")
     column.append(memoryview(held)[1:6])
-    held.clear()  # refused while anybody looks at it
+    held.clear()  # fails while a view exists
     assert column.array().to_pylist() == [b"hello"]
 
 
-def test_bytes_known_to_be_text_are_given_as_text() -> None:
+def test_bytes_can_become_a_string_column() -> None:
     column = BytesColumn()
     for text in ("é", "", "bc"):
         column.append(text.encode())

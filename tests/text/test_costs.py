@@ -39,7 +39,7 @@ OTHERS = {"text.document_joiner", "text.html_extractor"}
 
 
 def _stages() -> dict[str, ProcessingStage]:
-    """Every registered stage that reads a text and needs nothing beside it."""
+    """Return every registered stage that reads a text and needs nothing else."""
     found = {}
     for name in sorted(plugins().stages):
         kind = plugins().stages.load(name)
@@ -73,13 +73,13 @@ GUARDED = {"resiliparse": {"divs"}}
 EXTRACTORS = [name for name in OPTIONS if find_spec(MODULES[name])]
 
 
-def test_stages_are_found() -> None:
+def test_every_stage_is_measured() -> None:
     assert len(STAGES) > 50
     assert set(EXAMPLES) | set(FOR_URLS) <= set(STAGES)
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_stages_take_time_in_proportion_to_the_text(name: str) -> None:
+def test_time_of_stages_is_linear(name: str) -> None:
     stage = STAGES[name]
 
     def process(text: str) -> object:
@@ -91,16 +91,16 @@ def test_stages_take_time_in_proportion_to_the_text(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_take_time_in_proportion_to_the_text(name: str) -> None:
+def test_time_of_functions_is_linear(name: str) -> None:
     check_cost(FUNCTIONS[name])
 
 
 @pytest.mark.parametrize("name", EXTRACTORS)
-def test_extractors_of_pages_take_time_in_proportion_to_the_page(name: str) -> None:
+def test_time_of_html_extractors_is_linear(name: str) -> None:
     extract = make_extractor(name, {})
 
     def process(page: str) -> None:
-        with suppress(Exception):  # what libraries cannot read is set aside by the process
+        with suppress(Exception):  # errors are handled by the calling process
             extract(page, "en")
 
     process("<p>once</p>")

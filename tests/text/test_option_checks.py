@@ -1,4 +1,4 @@
-"""Numbers by which a rule would drop everything, or nothing, are told before anything runs."""
+"""Limits that would drop everything, or nothing, are refused before anything runs."""
 
 import pytest
 from curator_text import (
@@ -37,7 +37,7 @@ from curator_text.filters.tokens import TokenizerFertilityFilter
         ),
     ],
 )
-def test_limits_that_cannot_be_meant(rule: TextFilter, problem: str) -> None:
+def test_unreasonable_limits_are_refused(rule: TextFilter, problem: str) -> None:
     assert list(rule.check()) == [problem]
 
 
@@ -53,7 +53,7 @@ def test_limits_that_cannot_be_meant(rule: TextFilter, problem: str) -> None:
     ],
     ids=lambda rule: rule.name,
 )
-def test_limits_that_can_be_meant(rule: TextFilter) -> None:
+def test_reasonable_limits_are_accepted(rule: TextFilter) -> None:
     assert list(rule.check()) == []
 
 
@@ -67,11 +67,11 @@ def test_limits_that_can_be_meant(rule: TextFilter) -> None:
         TokenCountFilter(str.split, max_tokens="9"),  # type: ignore[arg-type]
     ],
 )
-def test_a_limit_that_is_no_number_is_a_problem_of_the_plan(stage: TextFilter) -> None:
+def test_limit_that_is_not_a_number_is_a_problem_of_the_plan(stage: TextFilter) -> None:
     [problem] = stage.check()
     assert "must be a number" in problem
 
 
-def test_a_limit_may_be_missing_or_of_another_kind_of_number() -> None:
+def test_limit_may_be_missing_or_any_number_type() -> None:
     assert list(TokenCountFilter(str.split, max_tokens=None).check()) == []
     assert list(WordCountFilter(max_words=1e5).check()) == []  # type: ignore[arg-type]

@@ -29,21 +29,21 @@ NO_STAGES = {
 
 
 @pytest.mark.parametrize(("name", "place"), curator_stages().items())
-def test_every_name_leads_to_the_stage_of_that_name(name: str, place: str) -> None:
+def test_every_registered_name_loads_its_stage(name: str, place: str) -> None:
     module, _, attribute = place.partition(":")
     stage = getattr(import_module(module), attribute)
     assert issubclass(stage, ProcessingStage)
     assert name == f"text.{snake_case(attribute)}"
 
 
-def test_every_stage_of_the_front_door_has_a_name() -> None:
+def test_every_exported_stage_is_registered() -> None:
     registered = {place.rpartition(":")[2] for place in curator_stages().values()}
     exported = set(curator_text.__all__) - NO_STAGES
     assert exported == registered
 
 
 @pytest.mark.parametrize("name", [name for name in plugins().stages if name.startswith("text.")])
-def test_every_option_is_explained(name: str) -> None:
+def test_every_option_has_a_docstring(name: str) -> None:
     found = stage_help(name)
     assert found.doc
     assert [option.name for option in found.options if not option.doc] == []

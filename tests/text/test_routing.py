@@ -135,7 +135,7 @@ class Fragile(ProcessingStage[FileGroup, FileGroup]):
 
 
 def _held(final: str, number: int) -> bool:
-    """Whether a file, which is still in staging, has the record of this number."""
+    """Whether a file that is not published yet has this record."""
     [staged] = Path(final).parent.glob(f".{Path(final).name}.*.staged")
     return any(json.loads(line)["id"] == number for line in staged.read_text().splitlines())
 

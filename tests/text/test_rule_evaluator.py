@@ -26,7 +26,7 @@ class Fragile(TextFilter):
         return score > 1
 
 
-def test_an_error_in_a_rule_sets_that_document_aside_alone() -> None:
+def test_error_in_a_rule_quarantines_that_document_alone() -> None:
     kept, *notes = Fragile().process(DocumentBatch.from_pylist(ROWS))
     assert isinstance(kept, DocumentBatch)
     assert [row["id"] for row in kept.to_pylist()] == ["c"]
@@ -40,14 +40,14 @@ def test_an_error_in_a_rule_sets_that_document_aside_alone() -> None:
     assert (rejected.row, rejected.damaged) == (1, False)
 
 
-def test_what_a_rule_failed_on_is_kept_for_a_retry_by_the_stage_that_raised_it() -> None:
+def test_record_that_failed_is_kept_for_a_retry() -> None:
     stages = [WordCountFilter(1), Fragile(), Fragile("two").with_(name="other")]
     run = run_stages(stages, [DocumentBatch.from_pylist(ROWS)], on_error="quarantine")
     kept = [DocumentBatch.from_payload(r.subtask or b"") for r in run.report.quarantined]
     assert [one.to_pylist() for one in kept] == [[ROWS[1]], [ROWS[2]]]
 
 
-def test_it_is_said_by_the_stage_that_raised_it_at_its_turn() -> None:
+def test_failure_is_counted_by_its_own_stage() -> None:
     stages = [WordCountFilter(1), Fragile(), Fragile("two").with_(name="other")]
     run = Pipeline("p", stages=stages, max_failures=None).run(
         LocalExecutor(0), tasks=[DocumentBatch.from_pylist(ROWS)]
@@ -60,12 +60,12 @@ def test_it_is_said_by_the_stage_that_raised_it_at_its_turn() -> None:
     ]
 
 
-def test_where_errors_are_to_fail_the_run_the_stage_and_the_document_are_named() -> None:
+def test_failing_run_names_the_stage_and_the_document() -> None:
     with pytest.raises(StageError, match="stage 'fragile' failed: id 'b', row 1 of its batch: Val"):
         run_stages([WordCountFilter(1), Fragile()], [DocumentBatch.from_pylist(ROWS)])
 
 
-def test_a_document_is_named_as_if_its_stage_had_been_alone() -> None:
+def test_failure_names_the_row_as_without_fusion() -> None:
     stages = [WordCountFilter(2), Fragile("two")]
     batch = DocumentBatch.from_pylist(ROWS)
     alone = run_stages(stages, [batch], on_error="quarantine")
@@ -74,7 +74,7 @@ def test_a_document_is_named_as_if_its_stage_had_been_alone() -> None:
     assert where == [one.where for one in together.quarantined] == ["id 'c', row 0 of its batch"]
 
 
-def test_bytes_that_are_no_text_concern_their_own_row() -> None:
+def test_invalid_utf8_quarantines_only_its_row() -> None:
     raw = pa.array([b"one two", b"\xff\xfe", None], pa.binary())
     column = pa.Array.from_buffers(pa.string(), 3, raw.buffers())
     kept, *notes = WordCountFilter(1).process(DocumentBatch(pa.table({"text": column})))
@@ -87,20 +87,20 @@ def test_bytes_that_are_no_text_concern_their_own_row() -> None:
     assert (rejected.row, rejected.damaged) == (1, True)
 
 
-def test_a_column_that_holds_no_text_is_named() -> None:
+def test_column_without_text_is_named() -> None:
     batch = DocumentBatch.from_pylist([{"text": 1}])
     with pytest.raises(StageError, match="column 'text' holds int64, but must hold text; name the"):
         run_stage(WordCountFilter(), batch)
 
 
-def test_a_missing_column_names_the_nearest() -> None:
+def test_missing_column_suggests_a_similar_name() -> None:
     batch = DocumentBatch.from_pylist([{"body": "a", "texts": "b"}])
     with pytest.raises(StageError, match=r"no column 'text' \(did you mean texts\?\)"):
         run_stage(WordCountFilter(), batch)
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.null()])
-def test_text_may_be_stored_in_several_ways(kind: pa.DataType) -> None:
+def test_text_may_have_any_arrow_type(kind: pa.DataType) -> None:
     values: list[Any] = [None] if kind == pa.null() else ["a b", None]
     table = pa.table({"text": pa.array(values, kind)})
     outcomes = WordCountFilter(1).process(DocumentBatch(table))
@@ -110,21 +110,21 @@ def test_text_may_be_stored_in_several_ways(kind: pa.DataType) -> None:
     ]
 
 
-def test_a_dictionary_of_texts_is_text() -> None:
+def test_dictionary_of_texts_is_text() -> None:
     table = pa.table({"text": pa.array(["a", "a", "b c"]).dictionary_encode()})
     [kept, _] = WordCountFilter(2).process(DocumentBatch(table))
     assert isinstance(kept, DocumentBatch)
     assert kept.to_pylist() == [{"text": "b c"}]
 
 
-def test_a_batch_without_rows_stays_one() -> None:
+def test_batch_without_rows_stays_empty() -> None:
     table = pa.table({"text": pa.array([], pa.string())})
     [kept] = WordCountFilter(score_field="n").process(DocumentBatch(table))
     assert isinstance(kept, DocumentBatch)
     assert kept.columns() == ("text", "n")
 
 
-def test_a_changed_copy_is_another_stage_beside_the_first() -> None:
+def test_changed_copy_of_a_rule_is_a_separate_stage() -> None:
     first = WordCountFilter(1)
     second = first.with_(name="second")
     second.min_words = 2
@@ -133,7 +133,7 @@ def test_a_changed_copy_is_another_stage_beside_the_first() -> None:
     assert run.report.of(1).items_dropped == 2
 
 
-def test_scores_of_a_row_are_kept_as_if_each_had_been_alone() -> None:
+def test_fused_rules_store_the_scores_of_single_ones() -> None:
     stages = [
         WordCountFilter(1, score_field="words"),
         Fragile(poison="none", score_field="length"),

@@ -1,4 +1,4 @@
-"""Positional options of stages that have NeMo Curator's names stand in its order."""
+"""Positional options of stages with NeMo Curator's names have its order."""
 
 import inspect
 
@@ -59,7 +59,7 @@ _NEMO = {
 
 
 @pytest.mark.parametrize("name", _NEMO)
-def test_positional_options_are_the_first_of_nemo_curator(name: str) -> None:
+def test_positional_options_are_those_of_nemo_curator(name: str) -> None:
     given = inspect.signature(getattr(curator_text, name)).parameters.values()
     positional = [one.name for one in given if one.kind is one.POSITIONAL_OR_KEYWORD]
     assert positional == _NEMO[name].split()[: len(positional)]

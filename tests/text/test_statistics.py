@@ -137,8 +137,8 @@ def test_columns_of_any_type(kind: pa.DataType, tmp_path: Path) -> None:
 
 
 def test_invalid_options_are_reported() -> None:
-    assert list(DocumentStatistics("", ["text words"], mode="apend").check()) == [  # type: ignore[arg-type]
-        "path is empty; name the folder for the statistics",
-        "mode is 'apend' (did you mean append?)",
-        "the column text words would be mixed with lengths; change label",
-    ]
+    stage = DocumentStatistics("", ["text words"], mode="apend")  # type: ignore[arg-type]
+    path, mode, column = stage.check()
+    assert "path is empty" in path
+    assert "mode is 'apend' (did you mean append?)" in mode
+    assert "text words" in column

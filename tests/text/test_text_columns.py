@@ -1,4 +1,4 @@
-"""Texts in every form that Arrow has for them."""
+"""Texts in every Arrow type."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def column(texts: list[str | None], kind: pa.DataType) -> pa.Array:
 
 
 def batch(kind: pa.DataType, texts: list[str | None] = TEXTS) -> DocumentBatch:
-    """The texts once in a chunk and once in two, with a view beside them."""
+    """Return a batch with the texts in one chunk or two, and a string view."""
     chunks = [column(texts, kind), column(texts[:2], kind), column(texts[2:], kind)]
     numbers = range(2 * len(texts))
     urls = pa.array([f"http://a/{number}" for number in numbers], pa.string_view())
@@ -60,7 +60,7 @@ def numbers(task: Any) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_filters_take_texts_in_any_form(kind: pa.DataType) -> None:
+def test_filters_accept_any_text_type(kind: pa.DataType) -> None:
     stages = [WordCountFilter(2, score_field="words"), WordCountFilter(3)]
     [kept] = run_stages(stages, [batch(kind)]).outputs
     assert isinstance(kept, DocumentBatch)
@@ -71,7 +71,7 @@ def test_filters_take_texts_in_any_form(kind: pa.DataType) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_what_is_dropped_can_be_kept(kind: pa.DataType) -> None:
+def test_dropped_documents_can_be_saved(kind: pa.DataType) -> None:
     _, dropped = WordCountFilter(2).process(batch(kind))
     assert isinstance(dropped, Dropped)
     assert callable(dropped.records)
@@ -79,7 +79,7 @@ def test_what_is_dropped_can_be_kept(kind: pa.DataType) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_so_do_edits_modifiers_and_splitters(kind: pa.DataType) -> None:
+def test_edits_modifiers_and_splitters_accept_any_text_type(kind: pa.DataType) -> None:
     [edited] = run_stages([C4QualityFilter()], [batch(kind)]).outputs
     assert numbers(edited) == [3, 9]
     [changed] = run_stages([NewlineNormalizer()], [batch(kind)]).outputs
@@ -89,7 +89,7 @@ def test_so_do_edits_modifiers_and_splitters(kind: pa.DataType) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view()], ids=str)
-def test_bytes_that_are_no_text_concern_their_own_row(kind: pa.DataType) -> None:
+def test_invalid_utf8_quarantines_only_its_row(kind: pa.DataType) -> None:
     table = pa.table({"text": pa.array([b"one two", b"\xff\xfe", None], kind)})
     kept, *notes = WordCountFilter(1).process(DocumentBatch(table))
     assert isinstance(kept, DocumentBatch)

@@ -1,4 +1,4 @@
-"""Components in memory and through partitions: the same clusters."""
+"""Connected components are the same in memory and by partition."""
 
 import itertools
 
@@ -29,18 +29,18 @@ def arrays(edges: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 @settings(max_examples=100, deadline=None)
 @given(edges=EDGES)
-def test_components_are_those_found_by_hand(edges: list[tuple[int, int]]) -> None:
+def test_components_agree_with_a_plain_search(edges: list[tuple[int, int]]) -> None:
     wanted = by_hand(31, edges)
     assert connected_components(31, *arrays(edges)).tolist() == wanted
 
 
-def test_a_long_chain_is_one_component() -> None:
+def test_long_chain_is_one_component() -> None:
     order = np.random.default_rng(0).permutation(100_000)
     assert not connected_components(100_000, order[:-1], order[1:]).any()
 
 
 def spread(edges: list[tuple[int, int]], partitions: int) -> dict[int, int]:
-    """What the workflow does with files, in memory."""
+    """Do in memory what the workflow does with files."""
     pieces = _placed(_table(*(array.astype(np.uint64) for array in arrays(edges))), partitions)
     pieces = _round("both", pieces, partitions)[0]
     moved = 1
@@ -89,7 +89,7 @@ def test_partitions_find_the_same_clusters(edges: list[tuple[int, int]], partiti
     assert spread(edges, partitions) == {node: wanted[node] for edge in edges for node in edge}
 
 
-def test_a_long_chain_takes_few_rounds() -> None:
+def test_long_chain_takes_few_rounds() -> None:
     order = np.random.default_rng(0).permutation(2000).tolist()
     edges = list(itertools.pairwise(order))
     assert set(spread(edges, 4).values()) == {0}

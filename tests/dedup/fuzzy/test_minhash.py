@@ -1,4 +1,4 @@
-"""Signatures: what counts as the same words, both engines alike, and how often bands are shared."""
+"""Signatures: which texts have equal ones, in both engines, and how often bands are shared."""
 
 import math
 import random
@@ -30,7 +30,7 @@ TEXTS = st.lists(
     characters=st.sampled_from([None, None, 1, 3, 24]),
     normalize=st.booleans(),
 )
-def test_both_engines_give_the_same(
+def test_both_engines_give_the_same_signatures(
     texts: list[str | None], words: int, characters: int | None, normalize: bool
 ) -> None:
     pytest.importorskip("numba")
@@ -53,7 +53,7 @@ def same(one: str, other: str, **options: object) -> bool:
 
 
 @pytest.mark.parametrize("engine", ["numpy", "compiled"])
-def test_what_counts_as_the_same(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_with_equal_signatures(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if engine == "compiled":
         pytest.importorskip("numba")
     monkeypatch.setenv(ENGINE_VARIABLE, engine)
@@ -76,16 +76,14 @@ def test_texts_without_words_have_no_signature() -> None:
     assert known.tolist() == [False, False, False, False, True]
 
 
-def test_halves_of_pairs_are_characters_that_nobody_knows() -> None:
+def test_lone_surrogates_are_unknown_characters() -> None:
     signing = Signing(Shingling(), Permutations(2, 4, 0))
     _, known = signing.keys(["\ud800", "a \udc00 b"])
     assert known.tolist() == [False, True]
 
 
 @pytest.mark.parametrize("engine", ["numpy", "compiled"])
-def test_a_gigantic_text_is_signed_like_its_words(
-    engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_signature_of_a_very_large_text(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if engine == "compiled":
         pytest.importorskip("numba")
     monkeypatch.setenv(ENGINE_VARIABLE, engine)
@@ -103,8 +101,8 @@ Z_99 = 2.5758
 
 
 @pytest.mark.parametrize("similarity", [0.5, 0.6, 0.7, 0.8, 0.9])
-def test_bands_are_shared_as_often_as_the_formula_says(similarity: float) -> None:
-    """Pairs of documents of which exactly this share of all shingles is common."""
+def test_bands_are_shared_as_often_as_predicted(similarity: float) -> None:
+    """Pairs of documents share exactly this part of all their shingles."""
     union = 600
     shared = round(union * similarity)
     alone = (union - shared) // 2
@@ -124,7 +122,7 @@ def test_bands_are_shared_as_often_as_the_formula_says(similarity: float) -> Non
     assert abs(hits / PAIRS - expected) <= margin + 0.5 / PAIRS
 
 
-def test_minhashes_are_those_of_each_permutation() -> None:
+def test_minhash_is_the_smallest_value_of_each_permutation() -> None:
     permutations = Permutations(2, 3, 9)
     values = np.random.default_rng(1).integers(0, 1 << 63, 5000, dtype=np.uint64)
     found = permutations.minhashes(values, np.array([1, 3000, 1999]))
@@ -137,12 +135,12 @@ def test_minhashes_are_those_of_each_permutation() -> None:
         assert found[place].tolist() == wanted
 
 
-def test_another_seed_gives_other_permutations() -> None:
+def test_seed_changes_the_permutations() -> None:
     one, other = (Permutations(14, 8, seed).factors for seed in (1, 2))
     assert not (one == other).any()
 
 
-def test_an_engine_nobody_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_engine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ENGINE_VARIABLE, "compild")
     with pytest.raises(EngineError, match=r"ENGINE is 'compild' .did you mean comp"):
         is_compiled()

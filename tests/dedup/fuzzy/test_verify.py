@@ -1,4 +1,4 @@
-"""How clusters are divided: by exact similarity, in whatever way leaders are found."""
+"""Clusters are split by exact similarity, however the leaders are found."""
 
 import random
 
@@ -19,14 +19,14 @@ from curator_dedup.fuzzy.verify import (
 
 
 def divided(sets: list[ShingleSet], threshold: float, earlier: int = 0) -> SplitClusters:
-    """One cluster, of which the first documents are of earlier crawls."""
+    """Split one cluster whose first documents are from earlier crawls."""
     digests = np.array([shingles_digest(one) for one in sets], np.uint64)
     is_earlier = np.arange(len(sets)) < earlier
     return split_clusters(digests, sets, np.zeros(len(sets), np.uint64), is_earlier, threshold)
 
 
 def plainly(sets: list[ShingleSet], threshold: float) -> list[int]:
-    """Each with the first leader that is similar enough, all of them looked at."""
+    """Assign each document to the first leader that is similar enough, comparing all of them."""
     leaders: list[int] = []
     groups = []
     for place, one in enumerate(sets):
@@ -38,7 +38,7 @@ def plainly(sets: list[ShingleSet], threshold: float) -> list[int]:
 
 
 def family(seed: int, documents: int = 60) -> list[ShingleSet]:
-    """Documents that share more or less with one of a few others, and a part with all of them."""
+    """Return documents that share much with one of a few others, and a little with all."""
     dice = random.Random(seed)
     common = [dice.getrandbits(32) for _ in range(dice.randint(1, 60))]
     bases = [[dice.getrandbits(32) for _ in range(dice.randint(5, 80))] for _ in range(8)]
@@ -52,30 +52,28 @@ def family(seed: int, documents: int = 60) -> list[ShingleSet]:
 
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.6, 0.8, 1.0])
 @pytest.mark.parametrize("seed", range(5))
-def test_large_clusters_are_divided_as_if_all_pairs_were_compared(
-    seed: int, threshold: float
-) -> None:
+def test_large_clusters_are_split_as_by_comparing_all_pairs(seed: int, threshold: float) -> None:
     sets = family(seed)
     found = divided(sets, threshold)
     assert found.groups.tolist() == plainly(sets, threshold)
     assert 0 <= found.rejected <= found.compared
 
 
-def test_small_clusters_are_divided_likewise() -> None:
+def test_small_clusters_are_split_as_by_comparing_all_pairs() -> None:
     sets = family(9, documents=verify.FEW_DOCUMENTS - 2)
     assert divided(sets, 0.6).groups.tolist() == plainly(sets, 0.6)
 
 
 @pytest.mark.parametrize("documents", [4, 40])
-def test_earlier_documents_are_leaders_however_similar_they_are(documents: int) -> None:
+def test_earlier_documents_always_lead_a_group(documents: int) -> None:
     one = np.arange(100, dtype=np.uint32)
     sets = [one, one[:98], one[:96], *(one[: 95 - n] for n in range(documents))]
     groups = divided(sets, 0.5, earlier=3).groups.tolist()
     assert groups == [0, 1, 2, *[0] * documents]
 
 
-def test_a_huge_cluster_takes_linear_time() -> None:
-    """All share so much that each might be like any other, and none is."""
+def test_time_is_linear_in_the_size_of_a_cluster() -> None:
+    """All documents share enough shingles to be compared, but no two are similar."""
     dice = random.Random(3)
     common = {dice.getrandbits(32) for _ in range(10)}
     sets = [np.array(sorted({*common, *(dice.getrandbits(32) for _ in range(10))}), np.uint32)
@@ -89,7 +87,7 @@ def test_a_huge_cluster_takes_linear_time() -> None:
 @pytest.mark.parametrize(
     "shingling", [Shingling(), Shingling(normalize=False), Shingling(None, 4), Shingling(2)]
 )
-def test_sets_are_those_of_the_texts(
+def test_shingle_sets_are_those_of_the_texts(
     engine: str, shingling: Shingling, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(ENGINE_VARIABLE, engine)
@@ -112,5 +110,5 @@ def test_sets_are_those_of_the_texts(
     ("one", "other", "similarity"),
     [([1, 2, 3], [2, 3, 4], 0.5), ([1], [1], 1.0), ([1], [2], 0.0), ([], [1], 0.0), ([], [], 0.0)],
 )
-def test_similarity(one: list[int], other: list[int], similarity: float) -> None:
+def test_jaccard_similarity(one: list[int], other: list[int], similarity: float) -> None:
     assert jaccard(np.array(one, np.uint32), np.array(other, np.uint32)) == similarity

@@ -1,4 +1,4 @@
-"""Fuzzy deduplication from files to files, on whatever comes up."""
+"""Fuzzy deduplication from files to files."""
 
 import json
 import random
@@ -44,7 +44,7 @@ def words(seed: int, number: int = 80) -> list[str]:
 
 
 def text(seed: int, *, changed: int = 0) -> str:
-    """A text, some words of which are others."""
+    """Return a text in which some words are replaced."""
     found = words(seed)
     for place in range(changed):
         found[place * 7] = f"other{'x' * place}"
@@ -52,7 +52,7 @@ def text(seed: int, *, changed: int = 0) -> str:
 
 
 def corpus(folder: Path, write: Write, files: int = 4, texts: int = 30) -> Path:
-    """Each text stands in several files, changed a little in each of them."""
+    """Write each text to several files, changed a little in each."""
     for place in range(files):
         records = [
             {"id": 1000 * place + row, "text": text((row * (place + 3)) % texts, changed=row % 2)}
@@ -62,17 +62,17 @@ def corpus(folder: Path, write: Write, files: int = 4, texts: int = 30) -> Path:
     return folder
 
 
-def test_near_duplicates_go_and_the_first_stays(
+def test_near_duplicates_are_removed_except_the_first(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     write(tmp_path / "raw/a.jsonl", [{"id": 0, "text": text(1)}, {"id": 1, "text": text(2)}])
     write(tmp_path / "raw/b.parquet", [{"id": 2, "text": text(1, changed=1).upper() + "!"}])
     result = fuzzy(tmp_path / "raw", tmp_path / "out").run(HERE)
-    told = result.metadata
+    counts = result.metadata
     assert list(result.runs) == ["sign", "match", "cluster", "gather", "decide", "remove"]
     assert ids(records_in(tmp_path / "out")) == [0, 1]
-    told.pop("report", None)
-    assert told == {"documents": 3, "empty": 0, "no_records": 0, "groups": 1, "duplicates": 1,
+    counts.pop("report", None)
+    assert counts == {"documents": 3, "empty": 0, "no_records": 0, "groups": 1, "duplicates": 1,
                     "removed": 1, "kept": 2, "compared_pairs": 1, "rejected_pairs": 0,
                     "kept_as_different": 0}  # fmt: skip
 
@@ -95,7 +95,7 @@ def test_keep_rules(tmp_path: Path, write: Write, records_in: RecordsIn) -> None
     assert clusters[1] is None
 
 
-def test_all_ways_through_give_the_same(
+def test_engines_and_partitions_give_the_same_result(
     tmp_path: Path, write: Write, records_in: RecordsIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = corpus(tmp_path / "raw", write)
@@ -109,13 +109,13 @@ def test_all_ways_through_give_the_same(
     for number, (engine, options) in enumerate(ways):
         monkeypatch.setenv("CURATOR_DEDUP_ENGINE", engine)
         out = tmp_path / f"out{number}"
-        told = fuzzy(source, out, **options).run(HERE).metadata
-        found.append((ids(records_in(out)), told))
+        counts = fuzzy(source, out, **options).run(HERE).metadata
+        found.append((ids(records_in(out)), counts))
     assert found[0] == found[1] == found[2] == found[3]
     assert found[0][1]["kept"] == found[0][1]["groups"] == 22
 
 
-def test_50_thousand_equal_documents_take_linear_time(tmp_path: Path) -> None:
+def test_time_is_linear_in_equal_documents(tmp_path: Path) -> None:
     line = json.dumps({"text": text(1)}) + "\n"
     (tmp_path / "a.jsonl").write_text(line * 50_000)
     started = time.process_time()
@@ -132,20 +132,18 @@ def test_50_thousand_equal_documents_take_linear_time(tmp_path: Path) -> None:
     assert time.process_time() - started < 25
 
 
-def test_empty_texts_are_nobodys_duplicates(
-    tmp_path: Path, write: Write, records_in: RecordsIn
-) -> None:
+def test_empty_texts_are_no_duplicates(tmp_path: Path, write: Write, records_in: RecordsIn) -> None:
     texts = ["", None, " \n", "?!", "?!", "a", "A.", "b"]
     source = write(tmp_path / "a.jsonl", [{"id": n, "text": t} for n, t in enumerate(texts)])
-    told = fuzzy(source, tmp_path / "out").run(HERE).metadata
+    counts = fuzzy(source, tmp_path / "out").run(HERE).metadata
     assert ids(records_in(tmp_path / "out")) == [0, 1, 2, 3, 4, 5, 7]
-    assert (told["empty"], told["removed"]) == (3, 1)
-    told = fuzzy(source, tmp_path / "full", keep_empty=False).run(HERE).metadata
+    assert (counts["empty"], counts["removed"]) == (3, 1)
+    counts = fuzzy(source, tmp_path / "full", keep_empty=False).run(HERE).metadata
     assert ids(records_in(tmp_path / "full")) == [3, 4, 5, 7]
-    assert (told["removed"], told["kept"]) == (4, 4)
+    assert (counts["removed"], counts["kept"]) == (4, 4)
 
 
-def test_files_of_different_fields_and_lines_that_are_no_records(
+def test_different_fields_and_invalid_lines(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     write(tmp_path / "raw/a.jsonl", [{"id": 0, "text": text(1), "url": "x"}])
@@ -154,39 +152,39 @@ def test_files_of_different_fields_and_lines_that_are_no_records(
     with open(tmp_path / "raw/b.jsonl", "a") as lines:
         lines.write("{broken\n" + "".join(f'{{"id": {n}, "text": "t{"x" * n}"}}\n'
                                           for n in range(10, 25)))  # fmt: skip
-    told = fuzzy(tmp_path / "raw", tmp_path / "out").run(HERE).metadata
+    counts = fuzzy(tmp_path / "raw", tmp_path / "out").run(HERE).metadata
     assert ids(records_in(tmp_path / "out")) == [0, 1, *range(10, 25)]
-    assert told["no_records"] == 1
+    assert counts["no_records"] == 1
 
 
-def test_verified_documents_are_as_similar_as_asked_to_what_stays(
+def test_removed_documents_are_similar_enough_to_a_kept_one(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
-    """A chain: neighbours are alike, its ends are not."""
+    """In a chain, neighbours are similar, but its ends are not."""
     chain = [{"id": n, "text": text(1, changed=n)} for n in range(8)]
     source = write(tmp_path / "a.jsonl", chain)
     bands = {"num_bands": 60, "minhashes_per_band": 3}
     result = fuzzy(source, tmp_path / "all", verify=None, **bands).run(HERE)
     assert ids(records_in(tmp_path / "all")) == [0]
     assert "rejected_pairs" not in result.metadata
-    told = fuzzy(source, tmp_path / "out", keep="mark", **bands).run(HERE).metadata
+    counts = fuzzy(source, tmp_path / "out", keep="mark", **bands).run(HERE).metadata
     marked = records_in(tmp_path / "out")
     sets = {r["id"]: shingle_sets(Shingling(), [r["text"]])[0] for r in marked}
     stays = [r for r in marked if not r["is_duplicate"]]
     assert 1 < len(stays) < 8
-    assert told["kept_as_different"] == len(stays) - 1
-    assert told["compared_pairs"] == told["rejected_pairs"] + told["duplicates"]
+    assert counts["kept_as_different"] == len(stays) - 1
+    assert counts["compared_pairs"] == counts["rejected_pairs"] + counts["duplicates"]
     for record in marked:
         best = min(
             (r["id"] for r in stays if r["cluster_id"] == record["cluster_id"]),
             default=record["id"],
         )
         assert jaccard(sets[best], sets[record["id"]]) >= 0.6
-    told = fuzzy(source, tmp_path / "none", verify=1.0, **bands).run(HERE).metadata
-    assert told["removed"] == 0
+    counts = fuzzy(source, tmp_path / "none", verify=1.0, **bands).run(HERE).metadata
+    assert counts["removed"] == 0
 
 
-def test_equal_documents_are_verified_once_for_all(tmp_path: Path, write: Write) -> None:
+def test_equal_documents_are_verified_once(tmp_path: Path, write: Write) -> None:
     for place in range(3):
         write(tmp_path / f"raw/{place}.jsonl", [{"text": text(1)}] * 400)
     workflow = fuzzy(tmp_path / "raw", tmp_path / "out", verify=0.9)
@@ -196,7 +194,7 @@ def test_equal_documents_are_verified_once_for_all(tmp_path: Path, write: Write)
     assert sum(map(bool, lengths)) == 1
 
 
-def test_links_and_bands_can_be_looked_at(tmp_path: Path, write: Write) -> None:
+def test_columns_of_intermediate_files(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"text": text(1)}, {"text": text(1)}, {"text": ""}])
     fuzzy(source, tmp_path / "out", work_path=str(tmp_path / "work"), keep_empty=False).run(HERE)
     columns = {
@@ -250,11 +248,11 @@ def test_later_crawls_are_compared_with_earlier_ones(
     assert crawl("monday", "1") == [0, 1, 2]
     assert crawl("tuesday", "2") == [13, 14]
     assert crawl("wednesday", "3") == [25]
-    # Each again: what the index has of it does not make it a duplicate of itself, and what later
-    # crawls added does not either.
+    # Again: a crawl is no duplicate of its own entries in the index, nor of those that later
+    # crawls added.
     assert crawl("monday", "4") == [0, 1, 2]
     assert crawl("tuesday", "5") == [13, 14]
-    # A file more, and the whole as another crawl.
+    # One more file, and a copy of everything as another crawl.
     write(tmp_path / "monday/b.jsonl", [{"id": 5, "text": text(1)}, {"id": 6, "text": text(77)}])
     assert crawl("monday", "6") == [0, 1, 2, 6]
     write(tmp_path / "copy/a.jsonl", [{"id": n, "text": text(n)} for n in range(3)])
@@ -263,7 +261,7 @@ def test_later_crawls_are_compared_with_earlier_ones(
     assert workflow.run(HERE).did_nothing
 
 
-def test_an_index_is_for_one_way_of_comparing(tmp_path: Path, write: Write) -> None:
+def test_index_refuses_other_options(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"text": text(1)}])
     index = str(tmp_path / "index")
     fuzzy(source, tmp_path / "out", index_path=index).run(HERE)
@@ -273,9 +271,7 @@ def test_an_index_is_for_one_way_of_comparing(tmp_path: Path, write: Write) -> N
         fuzzy(source, tmp_path / "out3", index_path=index, partitions=3).run(HERE)
 
 
-def test_an_index_without_shingles_is_refused_where_documents_are_verified(
-    tmp_path: Path, write: Write
-) -> None:
+def test_index_without_shingles_is_refused_for_verification(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"text": text(1)}])
     index = str(tmp_path / "index")
     fuzzy(source, tmp_path / "out", index_path=index, verify=None).run(HERE)
@@ -283,10 +279,10 @@ def test_an_index_without_shingles_is_refused_where_documents_are_verified(
         fuzzy(source, tmp_path / "out2", index_path=index).run(HERE)
 
 
-def test_documents_of_earlier_crawls_are_compared_word_for_word(
+def test_documents_of_earlier_crawls_are_verified(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
-    """The same bands, but a similarity that is high enough for some documents only."""
+    """All share bands, but only some documents are similar enough."""
     options = {"num_bands": 60, "minhashes_per_band": 2, "index_path": str(tmp_path / "index")}
     write(tmp_path / "monday/a.jsonl", [{"id": n, "text": text(n)} for n in range(3)])
     write(tmp_path / "tuesday/a.jsonl", [
@@ -296,11 +292,11 @@ def test_documents_of_earlier_crawls_are_compared_word_for_word(
         {"id": 13, "text": text(2)},
     ])  # fmt: skip
     fuzzy(tmp_path / "monday", tmp_path / "1", **options).run(HERE)
-    told = fuzzy(tmp_path / "tuesday", tmp_path / "2", **options).run(HERE).metadata
+    counts = fuzzy(tmp_path / "tuesday", tmp_path / "2", **options).run(HERE).metadata
     assert ids(records_in(tmp_path / "2")) == [11]
-    assert (told["duplicates"], told["kept_as_different"]) == (3, 1)
-    assert told["rejected_pairs"] >= 2
-    # What a later crawl left out is not compared with, but what it kept is.
+    assert (counts["duplicates"], counts["kept_as_different"]) == (3, 1)
+    assert counts["rejected_pairs"] >= 2
+    # Only documents that an earlier crawl kept are compared, not those it removed.
     write(tmp_path / "wednesday/a.jsonl", [{"id": 20, "text": text(1, changed=10)},
                                            {"id": 21, "text": text(2, changed=1)}])  # fmt: skip
     fuzzy(tmp_path / "wednesday", tmp_path / "3", **options).run(HERE)
@@ -308,7 +304,7 @@ def test_documents_of_earlier_crawls_are_compared_word_for_word(
 
 
 @pytest.mark.parametrize("verify", [None, 0.7])
-def test_links_through_files_find_the_same_earlier_documents(
+def test_links_in_files_find_the_same_earlier_documents(
     tmp_path: Path, write: Write, records_in: RecordsIn, verify: float | None
 ) -> None:
     corpus(tmp_path / "monday", write, files=2)
@@ -326,7 +322,7 @@ def test_links_through_files_find_the_same_earlier_documents(
     assert 0 < len(found[0]) < 20
 
 
-def test_two_at_a_time_are_refused(tmp_path: Path, write: Write) -> None:
+def test_concurrent_runs_are_refused(tmp_path: Path, write: Write) -> None:
     from curator_core.run.directory import RunDirectory
     from curator_core.run.locks import lock_run_directory
 
@@ -344,7 +340,7 @@ def test_two_at_a_time_are_refused(tmp_path: Path, write: Write) -> None:
     assert workflow.run(HERE).metadata["kept"] == 1
 
 
-def test_grown_input_is_done_anew_where_it_must_be(
+def test_changed_input_updates_the_output(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     write(tmp_path / "raw/b.jsonl", [{"id": 1, "text": text(1)}, {"id": 2, "text": text(2)}])
@@ -361,7 +357,7 @@ def test_grown_input_is_done_anew_where_it_must_be(
         fuzzy(tmp_path / "raw", tmp_path / "out", num_bands=5).run(HERE)
 
 
-def test_wrong_options_are_all_told(tmp_path: Path, write: Write) -> None:
+def test_all_invalid_options_are_reported(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"text": "x", "score": "high"}])
     workflow = fuzzy(
         source, tmp_path / "out", keep="on", num_bands=0, char_ngrams=3, word_ngrams=3, verify=2,
@@ -369,7 +365,7 @@ def test_wrong_options_are_all_told(tmp_path: Path, write: Write) -> None:
     )  # fmt: skip
     with pytest.raises(PipelineError) as caught:
         workflow.run(HERE)
-    told = str(caught.value)
+    message = str(caught.value)
     for sentence in (
         "fuzzy_deduplication: keep is 'on' (did you mean one?)",
         "num_bands is 0, but must be 1 or more",
@@ -379,30 +375,30 @@ def test_wrong_options_are_all_told(tmp_path: Path, write: Write) -> None:
         "seed is -1",
         "no such field (did you mean text?)",
     ):
-        assert sentence in told
+        assert sentence in message
     with pytest.raises(BudgetError, match="priority that is not a number: 'high'"):
         fuzzy(source, tmp_path / "out1", priority_field="score").run(HERE)
     with pytest.raises(PipelineError, match="at most 65,536"):
         fuzzy(source, tmp_path / "out2", num_bands=1000, minhashes_per_band=1000).run(HERE)
 
 
-def test_no_duplicates_at_all(tmp_path: Path, write: Write, records_in: RecordsIn) -> None:
+def test_input_without_duplicates(tmp_path: Path, write: Write, records_in: RecordsIn) -> None:
     source = write(tmp_path / "a.jsonl", [{"id": n, "text": text(n)} for n in range(20)])
     for options in ({}, {"verify": 0.5}, {"index_path": str(tmp_path / "index")}):
         out = tmp_path / str(len(str(options)))
-        told = fuzzy(source, out, **options).run(HERE).metadata
-        assert (told["kept"], told["groups"]) == (20, 0)
+        counts = fuzzy(source, out, **options).run(HERE).metadata
+        assert (counts["kept"], counts["groups"]) == (20, 0)
         assert len(records_in(out)) == 20
 
 
-def test_no_words_at_all(tmp_path: Path, write: Write, records_in: RecordsIn) -> None:
+def test_input_without_words(tmp_path: Path, write: Write, records_in: RecordsIn) -> None:
     source = write(tmp_path / "a.jsonl", [{"id": 0, "text": ""}, {"id": 1, "text": "?"}])
-    told = fuzzy(source, tmp_path / "out").run(HERE).metadata
-    assert (told["documents"], told["empty"], told["kept"]) == (2, 1, 2)
+    counts = fuzzy(source, tmp_path / "out").run(HERE).metadata
+    assert (counts["documents"], counts["empty"], counts["kept"]) == (2, 1, 2)
     assert len(records_in(tmp_path / "out")) == 2
 
 
-def test_it_is_registered() -> None:
+def test_workflow_is_registered() -> None:
     assert plugins().workflows.load("dedup.fuzzy") is FuzzyDeduplicationWorkflow
 
 
@@ -412,7 +408,7 @@ INDEXED = ("clusters/*/part-*", ".curator/*/recall/*", ".curator/*/index/*")
 
 
 @pytest.mark.parametrize(("index", "marks"), [(None, BEFORE), (None, VERIFIED), ("index", INDEXED)])
-def test_killed_at_any_moment_it_goes_on(
+def test_killed_run_resumes_with_the_same_result(
     tmp_path: Path,
     write: Write,
     records_in: RecordsIn,
@@ -436,7 +432,7 @@ def test_killed_at_any_moment_it_goes_on(
     assert not list(out.rglob("*.staged"))
 
 
-def test_a_column_that_is_there_is_not_replaced(tmp_path: Path) -> None:
+def test_existing_column_is_not_replaced(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["x"], "cluster_id": ["y"]}), tmp_path / "a.parquet")
     with pytest.raises(PipelineError, match="has a field 'cluster_id' already"):
         fuzzy(tmp_path / "a.parquet", tmp_path / "out", keep="mark").run(HERE)

@@ -1,4 +1,4 @@
-"""Units, hashes of stretches, and anchors, each against the plain way to find them."""
+"""Units, window hashes and anchors agree with plain implementations."""
 
 from itertools import chain
 from typing import Any
@@ -31,28 +31,28 @@ def found(texts: list[str | None], unit: Any, *, normalize: bool = False) -> lis
 
 
 @given(TEXTS)
-def test_words_are_what_splitting_gives(texts: list[str]) -> None:
+def test_words_are_those_of_str_split(texts: list[str]) -> None:
     assert found(texts, "words") == [text.split() for text in texts]
 
 
 @given(TEXTS)
-def test_characters_are_all_but_spaces(texts: list[str]) -> None:
+def test_characters_exclude_spaces(texts: list[str]) -> None:
     assert found(texts, "characters") == [[c for c in text if not c.isspace()] for text in texts]
 
 
 @given(TEXTS)
-def test_lines_are_stripped_and_those_of_spaces_are_none(texts: list[str]) -> None:
+def test_lines_are_stripped_and_blank_ones_skipped(texts: list[str]) -> None:
     wanted = [[line.strip() for line in text.split("\n") if line.strip()] for text in texts]
     assert found(texts, "lines") == wanted
 
 
-def test_sentences_end_where_the_rule_says() -> None:
+def test_ends_of_sentences() -> None:
     text = 'A 1.5 b. "C?" d (e!) f... g\nh i.e. j\u3002k'
     wanted = ["A 1.5 b.", '"C?"', "d (e!)", "f...", "g", "h i.e.", "j\u3002", "k"]
     assert found([text], "sentences") == [wanted]
 
 
-def test_form_makes_no_difference_when_it_is_not_to() -> None:
+def test_normalized_units_ignore_case_and_punctuation() -> None:
     texts: list[str | None] = ["Ab, c\u2014D", "aB c d!", None, "--", "", "abcd", "ab cd \u00c9"]
     lines = find_units(texts, "lines", normalize=True)
     assert lines.texts.tolist() == [0, 1, 5, 6]
@@ -64,9 +64,7 @@ def test_form_makes_no_difference_when_it_is_not_to() -> None:
 
 @settings(max_examples=60)
 @given(TEXTS, st.sampled_from(["words", "characters", "lines"]), st.sampled_from([3, 1 << 16]))
-def test_equal_units_have_equal_hashes_and_others_have_others(
-    texts: list[str], unit: Any, step: int
-) -> None:
+def test_hashes_are_equal_for_equal_units_only(texts: list[str], unit: Any, step: int) -> None:
     before = rolling_hash._STEP
     rolling_hash._STEP = step
     try:
@@ -80,7 +78,7 @@ def test_equal_units_have_equal_hashes_and_others_have_others(
 
 
 @given(st.lists(st.integers(0, 2), max_size=60), st.integers(1, 12), st.sampled_from([1, 5, 99]))
-def test_windows_have_one_hash_each(values: list[int], size: int, step: int) -> None:
+def test_equal_windows_have_equal_hashes(values: list[int], size: int, step: int) -> None:
     before = rolling_hash._STEP
     rolling_hash._STEP = step
     try:
@@ -94,15 +92,15 @@ def test_windows_have_one_hash_each(values: list[int], size: int, step: int) -> 
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=50), st.integers(1, 9))
-def test_the_least_of_each_window(values: list[int], size: int) -> None:
+def test_smallest_value_of_each_window(values: list[int], size: int) -> None:
     array = np.array(values, np.uint64)
     wanted = [min(values[at : at + size]) for at in range(len(values) - size + 1)]
     assert sliding_minimum(array, size).tolist() == wanted
 
 
 @given(st.lists(st.text(alphabet="ab ", max_size=40), max_size=5), st.sampled_from([8, 11]))
-def test_equal_windows_have_anchors_at_as_many_places(texts: list[str], size: int) -> None:
-    """What makes it safe to look only at windows whose anchor is there twice."""
+def test_every_repeated_window_has_a_repeated_anchor(texts: list[str], size: int) -> None:
+    """It is therefore safe to compare only windows whose anchor occurs twice."""
     made = find_windows(texts, PassageRule("characters", size))
     if not len(made.firsts):
         return
@@ -113,7 +111,7 @@ def test_equal_windows_have_anchors_at_as_many_places(texts: list[str], size: in
         assert places.count(anchor) >= hashes.count(name) > 0
 
 
-def test_stretches_far_longer_than_a_step() -> None:
+def test_windows_much_longer_than_a_step() -> None:
     values = np.arange(300_000) % 251
     starts, ends = np.array([0, 251 * 400, 299_000]), np.array([251 * 400, 251 * 800, 300_000])
     first, second, third = hashes_of_stretches(values, starts, ends).tolist()

@@ -1,4 +1,4 @@
-"""Repeated passages against a dictionary of all windows, whatever the borders between blocks."""
+"""Repeated passages agree with a dictionary of all windows, for any division into blocks."""
 
 import json
 import random
@@ -39,21 +39,21 @@ def texts_of(records: list[Record]) -> dict[Any, Any]:
 
 
 def remove_from(documents: list[Tokens], size: int, least: int, keep: str) -> list[Tokens]:
-    """What is left: later windows are cut out, but for what they share with the first itself."""
+    """Return what is left if later windows are cut, except where they overlap the first."""
     found: dict[tuple[str, ...], list[tuple[int, int]]] = {}
     for number, tokens in enumerate(documents):
         for start in range(len(tokens) - size + 1):
             found.setdefault(tuple(tokens[start : start + size]), []).append((number, start))
-    gone: set[tuple[int, int]] = set()
+    removed: set[tuple[int, int]] = set()
     for places in (places for places in found.values() if len(places) >= least):
         first = places[0]
         for number, start in places:
             begin = start
             if keep == "first" and number == first[0]:
                 begin = max(start, first[1] + size)
-            gone |= {(number, place) for place in range(begin, start + size)}
+            removed |= {(number, place) for place in range(begin, start + size)}
     return [
-        [token for place, token in enumerate(tokens) if (number, place) not in gone]
+        [token for place, token in enumerate(tokens) if (number, place) not in removed]
         for number, tokens in enumerate(documents)
     ]
 
@@ -78,7 +78,7 @@ DOCUMENTS = st.lists(
     partitions=st.sampled_from([1, 3]),
     token=st.sampled_from(["words", "characters"]),
 )
-def test_what_is_left_is_what_a_dictionary_leaves(
+def test_agrees_with_a_dictionary_of_passages(
     write: Write,
     records_in: RecordsIn,
     files: list[tuple[str, list[Tokens]]],
@@ -86,8 +86,8 @@ def test_what_is_left_is_what_a_dictionary_leaves(
     keep: Any,
     **options: Any,
 ) -> None:
-    with tempfile.TemporaryDirectory() as desk:
-        write_all(write, Path(desk, "raw"), files)
+    with tempfile.TemporaryDirectory() as folder:
+        write_all(write, Path(folder, "raw"), files)
         documents = [tokens for _, texts in files for tokens in texts]
         left = remove_from(documents, size, options["min_count"], keep)
         wanted = {
@@ -96,11 +96,11 @@ def test_what_is_left_is_what_a_dictionary_leaves(
             if tokens or not documents[number]
         }
         workflow = substring(
-            Path(desk, "raw"), Path(desk, "out"), min_tokens=size, keep=keep, **options
+            Path(folder, "raw"), Path(folder, "out"), min_tokens=size, keep=keep, **options
         )
-        told = workflow.run(HERE, allow_empty=True).metadata
-        assert texts_of(records_in(Path(desk, "out"))) == wanted
-        assert told["documents"] == len(documents)
+        counts = workflow.run(HERE, allow_empty=True).metadata
+        assert texts_of(records_in(Path(folder, "out"))) == wanted
+        assert counts["documents"] == len(documents)
 
 
 def write_all(write: Write, folder: Path, files: Sequence[tuple[str, list[Tokens]]]) -> None:
@@ -114,7 +114,7 @@ def write_all(write: Write, folder: Path, files: Sequence[tuple[str, list[Tokens
 
 
 def corpus(write: Write, folder: Path, files: int = 4, rows: int = 40) -> Path:
-    """Words at random, with passages of each other's put in."""
+    """Write random words with common passages inserted."""
     chance = random.Random(5)
     passages = [[f"w{chance.randrange(500)}" for _ in range(70)] for _ in range(12)]
     named = []
@@ -130,7 +130,7 @@ def corpus(write: Write, folder: Path, files: int = 4, rows: int = 40) -> Path:
     return folder
 
 
-def test_the_result_is_the_same_in_small_blocks_and_many_partitions(
+def test_blocks_and_partitions_do_not_change_the_result(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     source = corpus(write, tmp_path / "raw")
@@ -141,8 +141,8 @@ def test_the_result_is_the_same_in_small_blocks_and_many_partitions(
         ("c", {"input_blocksize": 7000}),
     ):
         workflow = substring(source, tmp_path / name, **options)
-        told = workflow.run(HERE).metadata
-        results.append((texts_of(records_in(tmp_path / name)), told))
+        counts = workflow.run(HERE).metadata
+        results.append((texts_of(records_in(tmp_path / name)), counts))
     assert results[0] == results[1] == results[2]
     before = _texts_in_raw(source)
     changed = [number for number, text in results[0][0].items() if before[number] != text]
@@ -155,7 +155,7 @@ def _texts_in_raw(folder: Path) -> dict[Any, Any]:
     return texts_of([*chain(*tables), *map(json.loads, chain(*lines))])
 
 
-def test_lines_without_repeats_stay_as_they_are_byte_by_byte(tmp_path: Path) -> None:
+def test_lines_without_repeats_are_copied_byte_by_byte(tmp_path: Path) -> None:
     same = '{ "text" :"one\\u00e9 two", "n": 1.50 }\r\n'
     raw = tmp_path / "raw.jsonl"
     changed = '{"text": "a b c x", "big": 123456789012345678901234567890, "u": "\\u00e9"}\n'
@@ -168,7 +168,7 @@ def test_lines_without_repeats_stay_as_they_are_byte_by_byte(tmp_path: Path) -> 
     )
 
 
-def test_spaces_around_what_is_cut_go_with_it(tmp_path: Path, records_in: RecordsIn) -> None:
+def test_spaces_around_a_passage_are_cut_with_it(tmp_path: Path, records_in: RecordsIn) -> None:
     texts = ["a b c", "x  a b\nc  y", "  a b c z", "v a b c  ", "a b\u00a0c", "a b c"]
     lines = (json.dumps({"id": at, "text": text}) + "\n" for at, text in enumerate(texts))
     (tmp_path / "a.jsonl").write_text("".join(lines))
@@ -176,9 +176,7 @@ def test_spaces_around_what_is_cut_go_with_it(tmp_path: Path, records_in: Record
     assert texts_of(records_in(tmp_path / "out")) == {0: "a b c", 1: "x  y", 2: "  z", 3: "v"}
 
 
-def test_repeats_can_be_marked_where_they_stand(
-    tmp_path: Path, write: Write, records_in: RecordsIn
-) -> None:
+def test_repeats_can_be_marked(tmp_path: Path, write: Write, records_in: RecordsIn) -> None:
     records = [{"id": 0, "text": "a b c d"}, {"id": 1, "text": "x a b c d y a b c"}, {"id": 2}]
     for name in ("a.jsonl", "a.parquet"):
         source = write(tmp_path / name, records)
@@ -201,19 +199,19 @@ def _all_of(folder: Path) -> list[Record]:
     return [{"text": None, **record} for record in found]
 
 
-def test_what_has_too_little_left_is_left_out(
+def test_documents_with_too_few_words_left_are_dropped(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     texts = ["a b c", "a b c x y", "a b c z", "short", ""]
     source = write(tmp_path / "a.jsonl", [{"id": n, "text": t} for n, t in enumerate(texts)])
     workflow = substring(source, tmp_path / "out", min_tokens=3, min_words=2)
-    told = workflow.run(HERE).metadata
+    counts = workflow.run(HERE).metadata
     assert texts_of(records_in(tmp_path / "out")) == {0: "a b c", 1: "x y", 3: "short", 4: ""}
-    assert told == {"documents": 5, "empty": 1, "no_records": 0, "repeated": 1, "occurrences": 3,
+    assert counts == {"documents": 5, "empty": 1, "no_records": 0, "repeated": 1, "occurrences": 3,
                     "changed": 2, "repeated_characters": 10, "emptied": 1}  # fmt: skip
 
 
-def test_sentences_are_cut_three_by_three(
+def test_runs_of_three_sentences_are_cut(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     same = 'We met. "Was it late?" Nobody knew…'
@@ -233,9 +231,7 @@ def test_sentences_are_cut_three_by_three(
     assert texts_of(records_in(tmp_path / "exact"))[1] == texts[1]
 
 
-def test_lines_that_stand_often_are_cut(
-    tmp_path: Path, write: Write, records_in: RecordsIn
-) -> None:
+def test_frequent_lines_are_cut(tmp_path: Path, write: Write, records_in: RecordsIn) -> None:
     texts = ["Menu\nfirst text\n* * *", "MENU:\n\nsecond text\n* * *\nfooter", "menu\nfooter\nend"]
     source = write(tmp_path / "a.jsonl", [{"id": n, "text": t} for n, t in enumerate(texts)])
     often = LineDeduplicationWorkflow(str(source), str(tmp_path / "out"), min_count=3, keep="none")
@@ -249,7 +245,7 @@ def test_lines_that_stand_often_are_cut(
     }  # fmt: skip
 
 
-def test_hostile_records_are_set_aside_or_left_alone(tmp_path: Path, records_in: RecordsIn) -> None:
+def test_invalid_records_are_quarantined_or_copied(tmp_path: Path, records_in: RecordsIn) -> None:
     lines = ['{"id": 0, "text": "a b c"}', "{broken", '{"id": 1, "text": ["a b c"]}', "[1]",
              '{"id": 2}', '{"id": 3, "text": null}', '{"id": 4, "text": 5}',
              '{"id": 5, "text": "a b c \\u0000 d"}']  # fmt: skip
@@ -261,13 +257,11 @@ def test_hostile_records_are_set_aside_or_left_alone(tmp_path: Path, records_in:
     assert len(result.runs["collect"].quarantined) == 2
 
 
-def test_one_line_in_many_documents_costs_a_row_for_each_block(
-    tmp_path: Path, records_in: RecordsIn
-) -> None:
+def test_repeated_line_costs_one_row_per_block(tmp_path: Path, records_in: RecordsIn) -> None:
     lines = (json.dumps({"id": n, "text": f"all the same\n{n}"}) + "\n" for n in range(50_000))
     (tmp_path / "a.jsonl").write_text("".join(lines))
-    told = LineDeduplicationWorkflow(str(tmp_path / "a.jsonl"), str(tmp_path / "out")).run(HERE)
-    assert told.metadata["occurrences"] == 50_000
+    result = LineDeduplicationWorkflow(str(tmp_path / "a.jsonl"), str(tmp_path / "out")).run(HERE)
+    assert result.metadata["occurrences"] == 50_000
     found = texts_of(records_in(tmp_path / "out"))
     assert found[0] == "all the same\n0"
     assert [found[n] for n in range(1, 50_000)] == [str(n) for n in range(1, 50_000)]
@@ -275,23 +269,23 @@ def test_one_line_in_many_documents_costs_a_row_for_each_block(
     assert pq.read_metadata(repeats).num_rows == 1
 
 
-def test_what_is_held_at_once_makes_no_difference(
+def test_memory_limits_do_not_change_the_result(
     tmp_path: Path,
     write: Write,
     records_in: RecordsIn,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source = corpus(write, tmp_path / "raw")
-    told = substring(source, tmp_path / "whole").run(HERE).metadata
+    counts = substring(source, tmp_path / "whole").run(HERE).metadata
     for name in ("_MAX_ANCHORS", "_MAX_WINDOWS"):
         monkeypatch.setattr(repeats, name, 100)
     monkeypatch.setattr(windows, "_CHARACTERS", 500)
-    assert substring(source, tmp_path / "out").run(HERE).metadata == told
+    assert substring(source, tmp_path / "out").run(HERE).metadata == counts
     assert texts_of(records_in(tmp_path / "out")) == texts_of(records_in(tmp_path / "whole"))
     assert len(list((tmp_path / "out").glob(".curator/*/passages/part-*"))) > 4
 
 
-def test_one_gigantic_document_is_cut_too(tmp_path: Path, records_in: RecordsIn) -> None:
+def test_passages_within_one_large_document_are_cut(tmp_path: Path, records_in: RecordsIn) -> None:
     words = [f"w{n}" for n in range(100_000)]
     text = " ".join([*words, *words[1000:80_000]])
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": 0, "text": text}) + "\n")
@@ -299,7 +293,7 @@ def test_one_gigantic_document_is_cut_too(tmp_path: Path, records_in: RecordsIn)
     assert texts_of(records_in(tmp_path / "out")) == {0: " ".join(words)}
 
 
-def test_an_input_that_cannot_be_read_is_not_passed_over(tmp_path: Path, write: Write) -> None:
+def test_unreadable_file_fails_the_run(tmp_path: Path, write: Write) -> None:
     write(tmp_path / "raw/a.jsonl", [{"text": "x"}])
     (tmp_path / "raw/b.parquet").write_bytes(b"nothing")
     for kind, size in ((SubstringDeduplicationWorkflow, 50), (LineDeduplicationWorkflow, 1)):
@@ -309,26 +303,26 @@ def test_an_input_that_cannot_be_read_is_not_passed_over(tmp_path: Path, write: 
         assert not list(out.glob("part-*"))
 
 
-def test_wrong_options_are_all_told(tmp_path: Path, write: Write) -> None:
+def test_all_invalid_options_are_reported(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"txt": "a", "repeated_spans": 1}])
     workflow = substring(source, tmp_path / "out", keep="one", min_tokens=0, min_count=1,
                          token="word", min_words=-1)  # fmt: skip
     with pytest.raises(PipelineError) as caught:
         workflow.run(HERE)
-    told = str(caught.value)
-    assert "substring_deduplication: keep is 'one' (did you mean none?)" in told
-    assert "min_tokens is 0, but must be 1 or more" in told
-    assert "min_count is 1, but must be 2 or more" in told
-    assert "token is 'word' (did you mean words?)" in told
-    assert "min_words is -1" in told
-    assert "text_field is 'text', but a.jsonl has no such field" in told
+    message = str(caught.value)
+    assert "substring_deduplication: keep is 'one' (did you mean none?)" in message
+    assert "min_tokens is 0, but must be 1 or more" in message
+    assert "min_count is 1, but must be 2 or more" in message
+    assert "token is 'word' (did you mean words?)" in message
+    assert "min_words is -1" in message
+    assert "text_field is 'text', but a.jsonl has no such field" in message
     with pytest.raises(PipelineError, match="has a field 'repeated_spans' already"):
         substring(source, tmp_path / "out", keep="mark", text_field="txt").run(HERE)
     with pytest.raises(PipelineError, match="sentences is 0"):
         SentenceDeduplicationWorkflow(str(source), str(tmp_path), sentences=0).run(HERE)
 
 
-def test_grown_input_gives_what_a_fresh_run_gives(
+def test_added_input_gives_the_result_of_a_fresh_run(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     source = corpus(write, tmp_path / "raw")
@@ -337,29 +331,29 @@ def test_grown_input_gives_what_a_fresh_run_gives(
     workflow.run(HERE)
     assert workflow.run(HERE).did_nothing
     held.rename(source / "0.jsonl")
-    told = workflow.run(HERE).metadata
+    counts = workflow.run(HERE).metadata
     fresh = substring(source, tmp_path / "fresh", partitions=2).run(HERE).metadata
-    assert told == fresh
+    assert counts == fresh
     assert texts_of(records_in(tmp_path / "out")) == texts_of(records_in(tmp_path / "fresh"))
     with pytest.raises(ResumeError, match="rule"):
         substring(source, tmp_path / "out", partitions=2, min_tokens=20).run(HERE)
 
 
-def test_they_are_registered() -> None:
+def test_workflows_are_registered() -> None:
     kinds = (SubstringDeduplicationWorkflow, SentenceDeduplicationWorkflow,
              LineDeduplicationWorkflow)  # fmt: skip
     names = ("dedup.substring", "dedup.sentences", "dedup.lines")
     assert [plugins().workflows.load(name) for name in names] == list(kinds)
 
 
-def test_killed_at_any_moment_it_goes_on(
+def test_killed_run_resumes_with_the_same_result(
     tmp_path: Path, write: Write, records_in: RecordsIn, killed_at: KilledAt
 ) -> None:
     source = corpus(write, tmp_path / "raw", files=6, rows=60)
     substring(source, tmp_path / "whole", partitions=2).run(HERE)
     workflow = substring(source, tmp_path / "out", input_blocksize=20_000, partitions=2)
     assert killed_at(workflow, ("anchors/part-*", "passages/part-*", "repeats/part-*")) > 1
-    told = workflow.run(HERE)
+    result = workflow.run(HERE)
     assert texts_of(records_in(tmp_path / "out")) == texts_of(records_in(tmp_path / "whole"))
     assert not list(tmp_path.rglob("*.staged"))
-    assert "Repeated passages were cut out" in Path(str(told.report)).read_text()
+    assert "Repeated passages were cut out" in Path(str(result.report)).read_text()

@@ -1,4 +1,4 @@
-"""Runs, groups and roots, each against the plain way to find them."""
+"""Runs, groups and roots agree with plain implementations."""
 
 from itertools import groupby
 
@@ -19,7 +19,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=40)
 
 
 @given(NUMBERS)
-def test_run_edges_surround_equal_values(numbers: list[int]) -> None:
+def test_run_edges_enclose_equal_values(numbers: list[int]) -> None:
     ordered = sorted(numbers)
     edges = run_edges(np.array(ordered, np.uint64))
     assert [ordered[start:end] for start, end in edges] == [
@@ -28,7 +28,7 @@ def test_run_edges_surround_equal_values(numbers: list[int]) -> None:
 
 
 @given(PAIRS)
-def test_a_run_starts_where_any_column_changes(pairs: list[tuple[int, int]]) -> None:
+def test_run_starts_where_any_column_changes(pairs: list[tuple[int, int]]) -> None:
     table = np.array(pairs, np.int64).reshape(-1, 2)
     starts = [row == 0 or pairs[row] != pairs[row - 1] for row in range(len(pairs))]
     assert run_starts(table[:, 0], table[:, 1]).tolist() == starts
@@ -57,7 +57,7 @@ def test_equal_hashes_are_grouped_best_first(pairs: list[tuple[int, int]]) -> No
 
 
 @given(st.lists(st.integers(0, 1000), max_size=60))
-def test_lines_of_parents_end_at_their_root(choices: list[int]) -> None:
+def test_roots_are_the_last_ancestors(choices: list[int]) -> None:
     parents = [choice % (row + 1) for row, choice in enumerate(choices)]
     expected = []
     for row in range(len(parents)):

@@ -1,4 +1,4 @@
-"""Decisions, looked up by the positions of documents or the ids of rows."""
+"""Decisions are looked up by the positions of documents or the ids of rows."""
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +22,13 @@ def test_keys_without_a_decision_are_kept() -> None:
     assert mask.tolist() == [True, False, True, True, False]
 
 
-def test_no_mask_where_all_are_kept() -> None:
+def test_no_mask_if_all_are_kept() -> None:
     assert decisions().kept(np.array([10, 11])) is None
     assert decisions().kept(np.array([], np.int64)) is None
     assert no_decisions().kept(np.array([10])) is None
 
 
-def test_unique_rows_form_their_own_cluster() -> None:
+def test_unique_rows_are_clusters_of_one() -> None:
     columns = decisions().cluster_columns(np.array([30, 5, 20]))
     assert columns["cluster_id"].to_pylist() == [(b"a" * 16).hex(), None, None]
     assert columns["cluster_size"].to_pylist() == [3, 1, 1]

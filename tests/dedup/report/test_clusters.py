@@ -1,4 +1,4 @@
-"""Reports on duplicates: what they count, what they show, and that nothing in them is believed."""
+"""Reports on duplicates: counts, examples, and escaping."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from curator_core import LocalExecutor
 from curator_dedup import ExactDeduplicationWorkflow, SemanticDeduplicationWorkflow
-from curator_dedup.report.curve import Curve
+from curator_dedup.report.curve import BandCurve
 from curator_dedup.report.html import LONGEST, marked
 from curator_dedup.report.lookup import DocumentPlace, look_up_documents
 
@@ -17,7 +17,7 @@ Write = Callable[[Path, list[dict[str, Any]]], Path]
 HERE = LocalExecutor(workers=0)
 
 
-def told(folder: Path) -> dict[str, Any]:
+def read_report(folder: Path) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads((folder / "duplicates.json").read_text())
     return facts
 
@@ -38,7 +38,7 @@ def test_duplicates_are_counted_by_file_domain_and_size(raw: Path, tmp_path: Pat
     work = tmp_path / "work"
     workflow = ExactDeduplicationWorkflow(str(raw), str(tmp_path / "out"), work_path=str(work))
     assert workflow.run(HERE).report == str(work / "duplicates.html")
-    facts = told(work)
+    facts = read_report(work)
     assert {Path(one["file"]).name: one["duplicates"] for one in facts["by_file"]} == {
         "a.jsonl": 1, "b<i>.parquet": 2}  # fmt: skip
     assert facts["by_domain"] == {"looked_at": 3, "domains": {"one.org": 2, "x.org": 1}}
@@ -51,7 +51,7 @@ def test_pairs_are_shown_side_by_side_and_escaped(raw: Path, tmp_path: Path) -> 
     ExactDeduplicationWorkflow(
         str(raw), str(tmp_path / "out"), work_path=str(work), normalize=True
     ).run(HERE)
-    pairs = [[side["text"] for side in one["documents"]] for one in told(work)["examples"]]
+    pairs = [[side["text"] for side in one["documents"]] for one in read_report(work)["examples"]]
     assert sorted(pairs) == [["<b>three</b>", "<b>three</b>"], ["one", "one"]]
     page = (work / "duplicates.html").read_text()
     assert "<pre>&lt;b&gt;three&lt;/b&gt;</pre>" in page
@@ -59,11 +59,11 @@ def test_pairs_are_shown_side_by_side_and_escaped(raw: Path, tmp_path: Path) -> 
     assert "<b>three" not in page
     assert "4 of 7 documents are duplicates (57.1 %)" in page
     assert "http" not in page.replace("https://one.org", "")
-    assert "@media (max-width: 40rem)" in page  # where they stand one below the other
+    assert "@media (max-width: 40rem)" in page  # shows them one below the other
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-def test_near_vectors_are_shown_by_what_else_their_documents_say(
+def test_similar_vectors_are_shown_by_other_fields(
     tmp_path: Path, write: Write, ending: str
 ) -> None:
     rows: list[dict[str, Any]] = [
@@ -73,7 +73,7 @@ def test_near_vectors_are_shown_by_what_else_their_documents_say(
     work = tmp_path / "work"
     raw, out = str(tmp_path / "raw"), str(tmp_path / "out")
     SemanticDeduplicationWorkflow(raw, out, work_path=str(work), n_clusters=1).run(HERE)
-    [pair] = told(work)["examples"]
+    [pair] = read_report(work)["examples"]
     assert pair["similarity"] == pytest.approx(1 / 1.01**0.5)
     texts = sorted(side["text"] for side in pair["documents"])
     assert texts == ["id: 0\ncaption: <i>0", "id: 1\ncaption: <i>1"]
@@ -82,14 +82,14 @@ def test_near_vectors_are_shown_by_what_else_their_documents_say(
     assert "<i>0" not in page
 
 
-def test_pictures_themselves_are_not_shown(tmp_path: Path, write: Write) -> None:
+def test_image_bytes_are_not_shown(tmp_path: Path, write: Write) -> None:
     path = write(tmp_path / "a.parquet", [{"id": 1, "image": b"x"}])
     place = DocumentPlace(str(path), 0)
     assert look_up_documents([place], ["id", "image"]) == {place: {"id": 1}}
     assert look_up_documents([place], ["image"]) == {place: {"image": b"x"}}
 
 
-def test_a_finished_workflow_keeps_its_page(raw: Path, tmp_path: Path) -> None:
+def test_finished_workflow_keeps_its_report(raw: Path, tmp_path: Path) -> None:
     workflow = ExactDeduplicationWorkflow(str(raw), str(tmp_path / "out"))
     page = Path(str(workflow.run(HERE).report))
     page.write_text("kept")
@@ -97,7 +97,7 @@ def test_a_finished_workflow_keeps_its_page(raw: Path, tmp_path: Path) -> None:
     assert page.read_text() == "kept"
 
 
-def test_no_report_where_none_is_wanted(raw: Path, tmp_path: Path) -> None:
+def test_report_can_be_switched_off(raw: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     workflow = ExactDeduplicationWorkflow(
         str(raw), str(tmp_path / "out"), work_path=str(work), report=False
@@ -106,13 +106,13 @@ def test_no_report_where_none_is_wanted(raw: Path, tmp_path: Path) -> None:
     assert not list(work.glob("duplicates.*"))
 
 
-def test_a_report_without_duplicates_says_so(tmp_path: Path, write: Write) -> None:
+def test_report_without_duplicates_says_so(tmp_path: Path, write: Write) -> None:
     write(tmp_path / "raw/a.jsonl", [{"text": "x"}, {"text": "y"}])
     result = ExactDeduplicationWorkflow(str(tmp_path / "raw"), str(tmp_path / "out")).run(HERE)
     assert "0 of 2 documents are duplicates" in Path(str(result.report)).read_text()
 
 
-def test_documents_are_found_by_their_places(tmp_path: Path, write: Write) -> None:
+def test_documents_are_looked_up_by_file_and_row(tmp_path: Path, write: Write) -> None:
     import gzip
 
     records = [{"id": n, "text": "x" * (n % 50)} for n in range(300)]
@@ -127,7 +127,7 @@ def test_documents_are_found_by_their_places(tmp_path: Path, write: Write) -> No
         places = [
             DocumentPlace(str(path), row),
             DocumentPlace(str(path), 0),
-            DocumentPlace(str(tmp_path / "gone"), 0),
+            DocumentPlace(str(tmp_path / "missing"), 0),
         ]
         found = look_up_documents(places, ["id", "nothing"])
         assert found == {places[0]: {"id": 123}, places[1]: {"id": 0}}
@@ -143,8 +143,8 @@ def test_differences_are_marked() -> None:
 
 
 @pytest.mark.parametrize(("bands", "rows"), [(14, 8), (20, 13), (1, 1)])
-def test_the_curve_is_that_of_its_bands(bands: int, rows: int) -> None:
-    curve = Curve(bands, rows)
+def test_curve_is_the_probability_of_a_shared_band(bands: int, rows: int) -> None:
+    curve = BandCurve(bands, rows)
     assert curve.probability(0) == 0
     assert curve.probability(1) == 1
     assert curve.probability(0.8) == pytest.approx(1 - (1 - 0.8**rows) ** bands)

@@ -1,4 +1,4 @@
-"""Reports on passages: what was cut out of which file, and how often it stands in the corpus."""
+"""Reports on passages: what was cut out of each file, and how often it occurs in the corpus."""
 
 import json
 from collections.abc import Callable
@@ -25,18 +25,18 @@ def raw(tmp_path: Path, write: Write) -> Path:
     return tmp_path / "raw"
 
 
-def told(folder: Path) -> dict[str, Any]:
+def read_report(folder: Path) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads((folder / "duplicates.json").read_text())
     return facts
 
 
-def test_passages_are_counted_by_file_and_shown_where_they_stand_first(
+def test_passages_are_counted_by_file_and_shown_with_their_first_place(
     raw: Path, tmp_path: Path
 ) -> None:
     work = tmp_path / "work"
     workflow = LineDeduplicationWorkflow(str(raw), str(tmp_path / "out"), work_path=str(work))
     assert workflow.run(HERE).report == str(work / "duplicates.html")
-    facts = told(work)
+    facts = read_report(work)
     assert facts["times"] == {"8": 1}
     by_file = {Path(one.pop("file")).name: one for one in facts["by_file"]}
     size = len(FOOT)
@@ -47,15 +47,13 @@ def test_passages_are_counted_by_file_and_shown_where_they_stand_first(
     assert {one["passage"] for one in facts["examples"]} == {FOOT}
     assert Path(facts["examples"][0]["first"]["file"]).name == "0<i>.jsonl"
     page = (work / "duplicates.html").read_text()
-    assert "Repeated passages were cut out in 7 of 14 documents (50.0 %)" in page
+    assert "7 of 14 documents (50.0 %)" in page
     assert "<mark>&lt;b&gt;all&lt;/b&gt; rights reserved</mark>" in page
     assert "0&lt;i&gt;.jsonl" in page
     assert "<b>all" not in page
 
 
-def test_the_report_is_that_of_the_files_that_are_there_now(
-    raw: Path, tmp_path: Path, write: Write
-) -> None:
+def test_report_covers_the_current_files_only(raw: Path, tmp_path: Path, write: Write) -> None:
     def run() -> Any:
         out = str(tmp_path / "out")
         return SubstringDeduplicationWorkflow(
@@ -70,10 +68,10 @@ def test_the_report_is_that_of_the_files_that_are_there_now(
     result = run()
     assert result.metadata["changed"] == 8
     assert "Repeated passages were marked in 8 of 15 documents" in page.read_text()
-    assert sum(one["changed"] for one in told(page.parent)["by_file"]) == 8
+    assert sum(one["changed"] for one in read_report(page.parent)["by_file"]) == 8
 
 
-def test_no_report_where_none_is_wanted(raw: Path, tmp_path: Path) -> None:
+def test_report_can_be_switched_off(raw: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     result = LineDeduplicationWorkflow(
         str(raw), str(tmp_path / "out"), work_path=str(work), report=False

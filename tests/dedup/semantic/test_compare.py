@@ -1,4 +1,4 @@
-"""Neighbours block by block against the whole matrix, in numpy and in torch."""
+"""Neighbours found by block agree with the whole matrix, in numpy and torch."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ NUMPY = NumpyProducts()
 
 
 def units(rows: int, seed: int) -> np.ndarray[Any, Any]:
-    """Few directions, so that many are equal."""
+    """Return unit vectors of few directions, so that many are equal."""
     random = np.random.default_rng(seed)
     matrix = random.integers(-1, 2, size=(rows, 3)).astype(np.float32)
     matrix[~matrix.any(axis=1)] = 1
@@ -47,19 +47,19 @@ def check(rows: np.ndarray[Any, Any], arithmetic: MatrixProducts, block: int, fl
     block=st.sampled_from([1, 2, 7, 64]),
     floor=st.sampled_from([0.4, 0.9, 0.999]),
 )
-def test_blocks_say_what_the_whole_matrix_says(
+def test_blocks_give_the_result_of_the_whole_matrix(
     rows: int, seed: int, block: int, floor: float
 ) -> None:
     check(units(rows, seed), NUMPY, block, floor)
 
 
 @pytest.mark.parametrize("block", [5, 64])
-def test_torch_says_the_same(block: int) -> None:
+def test_torch_gives_the_result_of_numpy(block: int) -> None:
     pytest.importorskip("torch")
     check(units(40, 1), TorchProducts("cpu"), block, 0.9)
 
 
-def test_a_gpu_is_used_where_it_was_asked_for_and_granted() -> None:
+def test_gpu_is_used_if_requested_and_granted() -> None:
     there = WorkerInfo(gpu_ids=("0",))
     assert isinstance(products_for(Resources(gpus=1), WorkerInfo()), NumpyProducts)
     assert isinstance(products_for(Resources(), there), NumpyProducts)

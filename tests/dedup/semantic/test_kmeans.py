@@ -1,4 +1,4 @@
-"""K-means finds what was planted, and the same again."""
+"""K-means finds planted groups, and is deterministic."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def test_planted_groups_are_found(init: Any) -> None:
     assert not np.array_equal(centers, other)
 
 
-def test_there_are_no_more_centers_than_different_rows() -> None:
+def test_no_more_centers_than_distinct_rows() -> None:
     rows = np.tile(np.eye(3, dtype=np.float32), (50, 1))
     for init in ("k-means++", "random"):
         centers = MiniBatchKMeans(10, init).centers(rows, ARITHMETIC)

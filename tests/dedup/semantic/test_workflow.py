@@ -1,4 +1,4 @@
-"""Semantic deduplication against all pairs in numpy, and what becomes of vectors that are none."""
+"""Semantic deduplication agrees with all pairs in numpy, and handles invalid vectors."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ def semantic(source: Path, out: Path, **options: Any) -> SemanticDeduplicationWo
 
 
 def vectors(rows: int = 240, size: int = 12, seed: int = 0) -> np.ndarray[Any, Any]:
-    """A third stands alone, a third comes again nearly the same, a third is those."""
+    """Return vectors of which a third are unique and the others are pairs of similar ones."""
     random = np.random.default_rng(seed)
     third = rows // 3
     alone = random.normal(size=(2 * third, size))
@@ -54,7 +54,7 @@ def ids(records: list[Record]) -> list[int]:
 def all_pairs(
     matrix: np.ndarray[Any, Any], centers: np.ndarray[Any, Any], eps: float, hard: bool
 ) -> tuple[list[int], list[int]]:
-    """The rows that stay, and those that are in no group, by the whole matrix of each cluster."""
+    """Return the kept rows, and those in no group, by the whole matrix of each cluster."""
     units = matrix / np.linalg.norm(matrix, axis=1)[:, None]
     products = units @ centers.T
     labels, best = products.argmax(axis=1), products.max(axis=1)
@@ -77,25 +77,25 @@ def centers_in(out: Path) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("clusters", [1, 5, None])
 @pytest.mark.parametrize("which", ["hard", "easy"])
-def test_what_stays_is_what_all_pairs_say(
+def test_agrees_with_comparing_all_pairs(
     tmp_path: Path, clusters: int | None, which: Any, records_in: RecordsIn
 ) -> None:
     matrix = vectors()
     source = corpus(tmp_path / "raw", matrix)
     out = tmp_path / "out"
     options = {"n_clusters": clusters, "which_to_keep": which, "eps": 0.02}
-    told = semantic(source, out, **options).run(HERE).metadata
+    counts = semantic(source, out, **options).run(HERE).metadata
     centers = centers_in(out)
     firsts, alone = all_pairs(matrix, centers, 0.02, which == "hard")
     assert ids(records_in(out)) == firsts
     assert len(firsts) < 200
-    assert told["removed"] == 240 - len(firsts)
+    assert counts["removed"] == 240 - len(firsts)
     assert clusters is None or len(centers) == clusters
     semantic(source, tmp_path / "none", **options, keep="none").run(HERE)
     assert ids(records_in(tmp_path / "none")) == alone
 
 
-def test_the_result_is_the_same_in_small_blocks_and_many_partitions(
+def test_blocks_and_partitions_do_not_change_the_result(
     tmp_path: Path, records_in: RecordsIn
 ) -> None:
     source = corpus(tmp_path / "raw", vectors(600))
@@ -106,17 +106,17 @@ def test_the_result_is_the_same_in_small_blocks_and_many_partitions(
         ("c", {"input_blocksize": 15_000, "memory": 100}),
     ):
         workflow = semantic(source, tmp_path / name, keep="mark", eps=0.02, **options)
-        told = workflow.run(HERE).metadata
+        counts = workflow.run(HERE).metadata
         marks = [
             (r["id"], r["cluster_id"], r["cluster_size"], r["is_duplicate"])
             for r in records_in(tmp_path / name)
         ]
-        results.append((sorted(marks), told))
+        results.append((sorted(marks), counts))
     assert results[0] == results[1] == results[2]
     assert results[0][1]["duplicates"] > 150
 
 
-def test_any_of_a_group_may_stay_as_the_seed_says(tmp_path: Path, records_in: RecordsIn) -> None:
+def test_random_choice_depends_on_the_seed_only(tmp_path: Path, records_in: RecordsIn) -> None:
     source = corpus(tmp_path / "raw", vectors())
     kept = []
     for place, seed in enumerate((1, 1, 2)):
@@ -135,8 +135,8 @@ def test_clusters_are_marked_and_decisions_name_the_nearest(
     source = write(tmp_path / "a.jsonl", records)
     workflow = semantic(source, tmp_path / "out", keep="mark", id_field="id", n_clusters=1,
                         which_to_keep="easy")  # fmt: skip
-    told = workflow.run(HERE).metadata
-    assert told == {"documents": 5, "empty": 1, "no_records": 0, "groups": 1, "duplicates": 2,
+    counts = workflow.run(HERE).metadata
+    assert counts == {"documents": 5, "empty": 1, "no_records": 0, "groups": 1, "duplicates": 2,
                     "removed": 0, "kept": 5}  # fmt: skip
     marks = {r["id"]: (r["cluster_size"], r["is_duplicate"]) for r in records_in(tmp_path / "out")}
     assert marks == {"n0": (3, True), "n1": (1, False), "n2": (3, True), "n3": (3, False),
@@ -158,7 +158,7 @@ def test_clusters_are_marked_and_decisions_name_the_nearest(
      pa.list_(pa.float16(), 3), pa.list_(pa.int8()), "tensor"],
     ids=str,
 )  # fmt: skip
-def test_lists_of_every_type_of_number_are_read(
+def test_vectors_of_every_number_type_are_read(
     tmp_path: Path, kind: Any, records_in: RecordsIn
 ) -> None:
     rows = [[1, 2, 3], None, [3, 2, 1], [2, 4, 6]]
@@ -170,25 +170,25 @@ def test_lists_of_every_type_of_number_are_read(
         column = pa.array(rows, kind)
     table = pa.table({"id": [0, 1, 2, 3], "embedding": column})
     pq.write_table(table, tmp_path / "a.parquet")
-    told = semantic(tmp_path / "a.parquet", tmp_path / "out").run(HERE).metadata
+    counts = semantic(tmp_path / "a.parquet", tmp_path / "out").run(HERE).metadata
     assert ids(records_in(tmp_path / "out")) == [0, 1, 2]
-    assert (told["empty"], told["duplicates"]) == (1, 1)
+    assert (counts["empty"], counts["duplicates"]) == (1, 1)
     [out] = (tmp_path / "out").glob("part-*")
     assert pq.read_schema(out).field("embedding").type == column.type
 
 
-def test_what_has_no_direction_is_no_duplicate(
+def test_zero_and_missing_vectors_are_no_duplicates(
     tmp_path: Path, write: Write, records_in: RecordsIn
 ) -> None:
     rows = [None, [0.0, 0.0], [], [1, 1], None, [0, 0], [1e-30, 1e-30], [1e300, 0], [2e-300, 0]]
     records = [{"id": place, "embedding": row} for place, row in enumerate(rows)]
     source = write(tmp_path / "a.jsonl", [*records, {"id": 9}])
-    told = semantic(source, tmp_path / "out").run(HERE).metadata
+    counts = semantic(source, tmp_path / "out").run(HERE).metadata
     assert ids(records_in(tmp_path / "out")) == [0, 1, 2, 3, 4, 5, 7, 9]
-    assert (told["documents"], told["empty"], told["removed"]) == (10, 6, 2)
-    told = semantic(source, tmp_path / "full", keep_empty=False).run(HERE).metadata
+    assert (counts["documents"], counts["empty"], counts["removed"]) == (10, 6, 2)
+    counts = semantic(source, tmp_path / "full", keep_empty=False).run(HERE).metadata
     assert ids(records_in(tmp_path / "full")) == [3, 7]
-    assert (told["removed"], told["kept"]) == (8, 2)
+    assert (counts["removed"], counts["kept"]) == (8, 2)
 
 
 BAD: list[tuple[str, Any, str]] = [
@@ -205,35 +205,35 @@ BAD: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("ending", "bad", "told"), BAD)
-def test_a_bad_vector_is_named_with_file_and_row(
-    tmp_path: Path, write: Write, ending: str, bad: Any, told: str
+@pytest.mark.parametrize(("ending", "bad", "message"), BAD)
+def test_invalid_vector_is_reported_with_file_and_row(
+    tmp_path: Path, write: Write, ending: str, bad: Any, message: str
 ) -> None:
     records = [{"embedding": row} for row in ([1.0, 2.0], None, bad)]
     source = write(tmp_path / f"a.{ending}", records)
-    with pytest.raises(CuratorError, match=told):
+    with pytest.raises(CuratorError, match=message):
         semantic(source, tmp_path / "out").run(HERE)
     assert not list((tmp_path / "out").glob("part-*"))
 
 
-def test_files_of_different_models_are_refused(tmp_path: Path, write: Write) -> None:
+def test_vectors_of_different_lengths_are_refused(tmp_path: Path, write: Write) -> None:
     write(tmp_path / "raw/a.jsonl", [{"embedding": [1, 2]}])
     write(tmp_path / "raw/b.parquet", [{"embedding": [1.0, 2.0, 3.0]}])
-    told = r"vectors have 2 numbers in .*a\.jsonl \(row 0\), but 3 in .*b\.parquet \(row 0\)"
-    with pytest.raises(CuratorError, match=told):
+    message = r"vectors have 2 numbers in .*a\.jsonl \(row 0\), but 3 in .*b\.parquet \(row 0\)"
+    with pytest.raises(CuratorError, match=message):
         semantic(tmp_path / "raw", tmp_path / "out").run(HERE)
     pq.write_table(pa.table({"embedding": ["1", "2"]}), tmp_path / "c.parquet")
     with pytest.raises(CuratorError, match=r"c\.parquet row 0: .* is string, not a list"):
         semantic(tmp_path / "c.parquet", tmp_path / "out2").run(HERE)
 
 
-def test_without_any_vector_there_is_nothing_to_compare(tmp_path: Path, write: Write) -> None:
+def test_input_without_vectors_is_refused(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"embedding": None}])
     with pytest.raises(CuratorError, match="no document has a vector in 'embedding'"):
         semantic(source, tmp_path / "out").run(HERE)
 
 
-def test_lines_that_are_none_are_set_aside(tmp_path: Path, records_in: RecordsIn) -> None:
+def test_invalid_lines_are_quarantined(tmp_path: Path, records_in: RecordsIn) -> None:
     lines = ['{"id": 0, "embedding": [1, 0]}', "{broken", '{"id": 1, "embedding": [0, 1]}', "[1]"]
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     result = semantic(tmp_path / "a.jsonl", tmp_path / "out").run(HERE)
@@ -242,7 +242,7 @@ def test_lines_that_are_none_are_set_aside(tmp_path: Path, records_in: RecordsIn
     assert len(result.runs["assign"].quarantined) == 2
 
 
-def test_a_cluster_of_equal_vectors_is_not_compared_pair_by_pair(
+def test_equal_vectors_are_compared_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records_in: RecordsIn
 ) -> None:
     from curator_dedup.semantic import compare
@@ -257,13 +257,13 @@ def test_a_cluster_of_equal_vectors_is_not_compared_pair_by_pair(
     monkeypatch.setattr(compare, "find_neighbours", counting)
     rows = pa.FixedSizeListArray.from_arrays(pa.array(np.tile([0.3, 0.4], 200_000)), 2)
     pq.write_table(pa.table({"id": range(200_000), "embedding": rows}), tmp_path / "a.parquet")
-    told = semantic(tmp_path / "a.parquet", tmp_path / "out").run(HERE).metadata
+    counts = semantic(tmp_path / "a.parquet", tmp_path / "out").run(HERE).metadata
     assert compared == [1]
     assert ids(records_in(tmp_path / "out")) == [0]
-    assert told["removed"] == 199_999
+    assert counts["removed"] == 199_999
 
 
-def test_grown_input_gives_what_a_fresh_run_gives(tmp_path: Path, records_in: RecordsIn) -> None:
+def test_added_input_gives_the_result_of_a_fresh_run(tmp_path: Path, records_in: RecordsIn) -> None:
     matrix = vectors()
     source = corpus(tmp_path / "raw", matrix)
     held = (source / "2.jsonl").rename(tmp_path / "2.jsonl")
@@ -271,20 +271,20 @@ def test_grown_input_gives_what_a_fresh_run_gives(tmp_path: Path, records_in: Re
     workflow.run(HERE)
     assert workflow.run(HERE).did_nothing
     held.rename(source / "2.jsonl")
-    told = workflow.run(HERE).metadata
+    counts = workflow.run(HERE).metadata
     fresh = semantic(source, tmp_path / "fresh", n_clusters=4, eps=0.02).run(HERE).metadata
-    assert told == fresh
+    assert counts == fresh
     assert ids(records_in(tmp_path / "out")) == ids(records_in(tmp_path / "fresh"))
 
 
-def test_other_options_in_one_work_directory_are_refused(tmp_path: Path) -> None:
+def test_changed_options_are_refused_on_resume(tmp_path: Path) -> None:
     source = corpus(tmp_path / "raw", vectors(60))
     semantic(source, tmp_path / "out").run(HERE)
     with pytest.raises(ResumeError, match="eps"):
         semantic(source, tmp_path / "out", eps=0.5).run(HERE)
 
 
-def test_wrong_options_are_all_told(tmp_path: Path, write: Write) -> None:
+def test_all_invalid_options_are_reported(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"embeding": [1], "is_duplicate": 1}])
     workflow = semantic(
         source, tmp_path / "out", keep="mark", which_to_keep="harder", eps=-1.0, n_clusters=0,
@@ -292,23 +292,23 @@ def test_wrong_options_are_all_told(tmp_path: Path, write: Write) -> None:
     )  # fmt: skip
     with pytest.raises(PipelineError) as caught:
         workflow.run(HERE)
-    told = str(caught.value)
-    assert "which_to_keep is 'harder' (did you mean hard?)" in told
-    assert "eps is -1.0, but must be 0 (the same direction) or more, and below 1" in told
-    assert "n_clusters is 0, but must be 1 or more" in told
-    assert "max_iter is 0" in told
-    assert "tol is -1.0" in told
-    assert "init is 'kmeans' (did you mean k-means++?)" in told
-    assert "memory is 'much', but must be a size" in told
-    assert "partitions is 5000" in told
-    assert "id_field is empty" in told
-    assert "embedding_field is 'embedding', but a.jsonl has no such field" in told
-    assert "(did you mean embeding?)" in told
-    assert "a.jsonl has a field 'is_duplicate' already" in told
+    message = str(caught.value)
+    assert "which_to_keep is 'harder' (did you mean hard?)" in message
+    assert "eps is -1.0, but must be 0 (the same direction) or more, and below 1" in message
+    assert "n_clusters is 0, but must be 1 or more" in message
+    assert "max_iter is 0" in message
+    assert "tol is -1.0" in message
+    assert "init is 'kmeans' (did you mean k-means++?)" in message
+    assert "memory is 'much', but must be a size" in message
+    assert "partitions is 5000" in message
+    assert "id_field is empty" in message
+    assert "embedding_field is 'embedding', but a.jsonl has no such field" in message
+    assert "(did you mean embeding?)" in message
+    assert "a.jsonl has a field 'is_duplicate' already" in message
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"eps": 1.0}, "eps is 1.0, but must be .* below 1"),
         ({"eps": float("nan")}, "eps is nan, but must be"),
@@ -317,11 +317,11 @@ def test_wrong_options_are_all_told(tmp_path: Path, write: Write) -> None:
         ({"n_clusters": 9, "sample_size": 8}, "sample_size is 8, but must be at least n_clusters"),
     ],
 )
-def test_numbers_that_make_no_sense_are_refused(
-    tmp_path: Path, options: dict[str, Any], told: str
+def test_numbers_out_of_range_are_refused(
+    tmp_path: Path, options: dict[str, Any], message: str
 ) -> None:
     source = corpus(tmp_path / "raw", vectors(12))
-    with pytest.raises(PipelineError, match=told):
+    with pytest.raises(PipelineError, match=message):
         semantic(source, tmp_path / "out", **options).run(HERE)
 
 
@@ -331,7 +331,7 @@ def test_more_clusters_than_vectors_are_refused(tmp_path: Path) -> None:
         semantic(source, tmp_path / "out", n_clusters=1000).run(HERE)
 
 
-def test_files_may_lack_the_column_of_ids_but_not_that_of_vectors(tmp_path: Path) -> None:
+def test_files_may_lack_ids_but_not_vectors(tmp_path: Path) -> None:
     source = corpus(tmp_path / "raw", vectors(12))
     pq.write_table(pa.table({"embedding": [[9.0] * 12] * 2}), source / "z.parquet")
     workflow = semantic(source, tmp_path / "out", id_field="id", n_clusters=1)
@@ -341,12 +341,12 @@ def test_files_may_lack_the_column_of_ids_but_not_that_of_vectors(tmp_path: Path
         semantic(source, tmp_path / "other").run(HERE)
 
 
-def test_it_is_registered() -> None:
+def test_workflow_is_registered() -> None:
     found = plugins().workflows.load("dedup.semantic")
     assert found is SemanticDeduplicationWorkflow
 
 
-def test_killed_at_any_moment_it_goes_on(
+def test_killed_run_resumes_with_the_same_result(
     tmp_path: Path, records_in: RecordsIn, killed_at: KilledAt
 ) -> None:
     source = corpus(tmp_path / "raw", vectors(900), files=6)

@@ -1,4 +1,4 @@
-"""The made-up pages of the examples are what is judged here, too."""
+"""The pages of the examples are importable here too."""
 
 import sys
 from pathlib import Path

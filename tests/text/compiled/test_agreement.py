@@ -1,4 +1,4 @@
-"""Python and compiled forms: the same scores, decisions, reasons and edited texts, on any text."""
+"""The engines agree in scores, decisions, reasons and edited texts, on any text."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -141,7 +141,7 @@ def environment() -> Iterator[pytest.MonkeyPatch]:
 
 
 def outcome(engine: str, rule: TextRule, batch: DocumentBatch) -> Any:
-    """What is left after a rule, what was dropped, and why."""
+    """Return the kept rows, the dropped ones, and the reasons."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, engine)
         kept, *dropped = rule.process(batch)
@@ -178,7 +178,7 @@ HOSTILE = [
 @example(texts=HOSTILE)
 @example(texts=["".join(PIECES), " ".join(PIECES), "\n".join(PIECES), *PIECES])
 @settings(deadline=None, max_examples=60)
-def test_filters_score_and_decide_alike(rule: TextFilter, texts: list[str | None]) -> None:
+def test_engines_agree_on_filters(rule: TextFilter, texts: list[str | None]) -> None:
     agree(rule, texts)
     scored = rule.with_()
     scored.score_field = "score"
@@ -191,5 +191,5 @@ def test_filters_score_and_decide_alike(rule: TextFilter, texts: list[str | None
 @example(texts=HOSTILE)
 @example(texts=["".join(PIECES), " ".join(PIECES), "\n".join(PIECES), *PIECES])
 @settings(deadline=None, max_examples=100)
-def test_sets_decide_and_edit_alike(rules: TextRule, texts: list[str | None]) -> None:
+def test_engines_agree_on_rule_sets(rules: TextRule, texts: list[str | None]) -> None:
     agree(rules, texts)

@@ -1,4 +1,4 @@
-"""Rows of rules, and columns of every form: compiled and in Python they end alike."""
+"""The engines agree on fused rules and on every form of column."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def _needs_numba() -> None:
 
 @dataclass
 class Picky(TextFilter):
-    """A rule of somebody's own, which fails over some texts."""
+    """A custom rule that fails on some texts."""
 
     reason = "too long"
 
@@ -52,7 +52,7 @@ class Picky(TextFilter):
 
 @dataclass
 class Stricter(WordCountFilter):
-    """What inherits from a rule is asked itself, not by the form of the rule."""
+    """A subclass, which must not use the kernel of its parent."""
 
     def score(self, text: DocumentText) -> float:
         return super().score(text) / 2
@@ -114,7 +114,7 @@ def run(engine: str, rules: list[TextRule], batch: DocumentBatch) -> Any:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=["sets", "mixed"])
-def test_a_row_ends_alike_on_made_up_pages(row: list[TextRule]) -> None:
+def test_engines_agree_on_fused_rules(row: list[TextRule]) -> None:
     batch = DocumentBatch(pa.table({"id": pa.array(range(len(TEXTS))), "text": TEXTS}))
     compiled = run("compiled", row, batch)
     assert compiled == run("python", row, batch)
@@ -142,13 +142,13 @@ def _damaged() -> pa.Array:
 
 @pytest.mark.parametrize(("kind", "column"), list(columns()), ids=lambda value: str(value)[:10])
 @pytest.mark.parametrize("row", ROWS, ids=["sets", "mixed"])
-def test_every_form_of_column_is_read_alike(row: list[TextRule], kind: str, column: Any) -> None:
+def test_engines_agree_on_every_form_of_column(row: list[TextRule], kind: str, column: Any) -> None:
     batch = DocumentBatch(pa.table({"text": column}))
     assert run("compiled", row, batch) == run("python", row, batch)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_pipeline_counts_and_keeps_alike(
+def test_engines_agree_on_the_counts_of_a_pipeline(
     workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batch = DocumentBatch(pa.table({"id": pa.array(range(len(TEXTS))), "text": TEXTS}))
@@ -162,7 +162,7 @@ def test_a_pipeline_counts_and_keeps_alike(
     assert ends[0] == ends[1]
 
 
-def test_a_repeated_run_that_is_long_to_look_for_is_left_to_python() -> None:
+def test_engines_agree_on_a_long_repeated_ngram() -> None:
     text = "a" * 3000 + " b " + "a" * 6000
     rule = RepeatingTopNGramsFilter(2, score_field="score")
     batch = DocumentBatch(pa.table({"text": [text]}))

@@ -1,4 +1,4 @@
-"""Which engine is used, what it needs, and what is said where it is not there."""
+"""The choice of the engine, what it needs, and messages if something is missing."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def without_numba(code: str, engine: str) -> str:
     return python(hidden + code, **{VARIABLE: engine})
 
 
-JUDGE = """
+FILTER = """
 import sys
 from curator_core import DocumentBatch, WorkerInfo
 from curator_text import WordCountFilter
@@ -60,52 +60,46 @@ WordCountFilter(2).setup(WorkerInfo())
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Those that JUDGE needs; what a test compiles once more it finds here."""
+    """Compile the kernels that the tests need, once."""
     pytest.importorskip("numba")
     folder = tmp_path_factory.mktemp("kernels")
-    said = python(JUDGE, NUMBA_CACHE_DIR=str(folder), **{VARIABLE: "compiled"})
-    assert said.split() == ["1", "1", "True"]
+    output = python(FILTER, NUMBA_CACHE_DIR=str(folder), **{VARIABLE: "compiled"})
+    assert output.split() == ["1", "1", "True"]
     return folder
 
 
-def test_the_engine_follows_the_variable(kernels: Path) -> None:
+def test_variable_sets_the_engine(kernels: Path) -> None:
     cached = {"NUMBA_CACHE_DIR": str(kernels)}
-    assert python(JUDGE, **cached, **{VARIABLE: "auto"}).split() == ["1", "1", "False"]
-    assert python(SET_UP + JUDGE, **cached, **{VARIABLE: "auto"}).split() == ["1", "1", "True"]
-    assert python(SET_UP + JUDGE, **cached, **{VARIABLE: "python"}).split() == ["1", "1", "False"]
+    assert python(FILTER, **cached, **{VARIABLE: "auto"}).split() == ["1", "1", "False"]
+    assert python(SET_UP + FILTER, **cached, **{VARIABLE: "auto"}).split() == ["1", "1", "True"]
+    assert python(SET_UP + FILTER, **cached, **{VARIABLE: "python"}).split() == ["1", "1", "False"]
 
 
-def test_without_numba_python_judges_unless_the_other_is_demanded() -> None:
-    assert without_numba(JUDGE, "auto").split() == ["1", "1", "False"]
-    said = without_numba(JUDGE, "compiled")
-    assert (
-        "CURATOR_TEXT_ENGINE is 'compiled', but numba is not installed; "
-        "pip install 'curator-text[fast]', or set it to 'auto'" in said
-    )
+def test_python_engine_runs_without_numba_unless_compiled_is_required() -> None:
+    assert without_numba(FILTER, "auto").split() == ["1", "1", "False"]
+    output = without_numba(FILTER, "compiled")
+    for fact in ("CURATOR_TEXT_ENGINE is 'compiled'", "numba", "pip install 'curator-text[fast]'"):
+        assert fact in output
 
 
-def test_an_unknown_engine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_engine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "compield")
-    with pytest.raises(EngineError) as caught:
+    with pytest.raises(EngineError, match=r"'compield' \(did you mean compiled\?\).*auto, python"):
         is_compiled()
-    assert str(caught.value) == (
-        "CURATOR_TEXT_ENGINE is 'compield' (did you mean compiled?); "
-        "it must be one of auto, python, compiled"
-    )
 
 
-def test_importing_the_package_wakes_neither_numba_nor_numpy() -> None:
+def test_importing_the_package_loads_neither_numba_nor_numpy() -> None:
     code = "import sys, curator_text; print([m for m in ('numba', 'numpy') if m in sys.modules])"
     assert python(code).strip() == "[]"
 
 
-def test_the_pure_path_needs_no_numpy() -> None:
+def test_python_engine_does_not_load_numpy() -> None:
     hidden = "import sys; sys.modules['numpy'] = sys.modules['numba'] = None\n"
-    said = python(hidden + JUDGE.replace('"numba" in sys.modules', "1"), **{VARIABLE: "python"})
-    assert said.split() == ["1", "1", "1"]
+    output = python(hidden + FILTER.replace('"numba" in sys.modules', "1"), **{VARIABLE: "python"})
+    assert output.split() == ["1", "1", "1"]
 
 
-def test_a_subclass_runs_in_python() -> None:
+def test_subclass_runs_in_python() -> None:
     class Stricter(WordCountFilter):
         def keeps(self, score: float) -> bool:
             return score > 7
@@ -115,7 +109,7 @@ def test_a_subclass_runs_in_python() -> None:
     assert not Stricter().has_kernel()
 
 
-WARM = """
+LOAD = """
 import logging, sys
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 from curator_core import WorkerInfo
@@ -125,54 +119,56 @@ NumbersFilter().setup(WorkerInfo())
 
 
 @dataclass
-class Warmed:
-    """What three processes said that needed the same kernels at once, and where these are."""
+class ParallelCompilation:
+    """Output of three processes that needed the same kernels at once, and the folder of these."""
 
     folder: Path
     codes: list[int]
-    said: list[str]
+    outputs: list[str]
 
 
 @pytest.fixture(scope="module")
-def warmed(tmp_path_factory: pytest.TempPathFactory) -> Warmed:
+def parallel(tmp_path_factory: pytest.TempPathFactory) -> ParallelCompilation:
     pytest.importorskip("numba")
-    folder = tmp_path_factory.mktemp("warmed")
+    folder = tmp_path_factory.mktemp("parallel")
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), VARIABLE: "compiled"}
-    command = [sys.executable, "-c", WARM]
+    command = [sys.executable, "-c", LOAD]
     started = [
         subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    said = [process.communicate()[1] for process in started]
-    return Warmed(folder, [process.returncode for process in started], said)
+    outputs = [process.communicate()[1] for process in started]
+    return ParallelCompilation(folder, [process.returncode for process in started], outputs)
 
 
-def test_processes_that_start_together_compile_once_and_say_so(warmed: Warmed) -> None:
-    assert warmed.codes == [0, 0, 0], warmed.said
-    [told] = [one for one in warmed.said if one]
-    assert "compiling numbers_filter, once for this machine" in told
-    kernels = list(warmed.folder.rglob("*fill_characters*.nbc"))
+def test_concurrent_processes_compile_once(parallel: ParallelCompilation) -> None:
+    assert parallel.codes == [0, 0, 0], parallel.outputs
+    [message] = [one for one in parallel.outputs if one]
+    assert "compiling numbers_filter, once for this machine" in message
+    kernels = list(parallel.folder.rglob("*fill_characters*.nbc"))
     assert len(kernels) == 1
     written = kernels[0].stat().st_mtime_ns
-    assert python(WARM, NUMBA_CACHE_DIR=str(warmed.folder), **{VARIABLE: "compiled"}) == ""
+    assert python(LOAD, NUMBA_CACHE_DIR=str(parallel.folder), **{VARIABLE: "compiled"}) == ""
     assert kernels[0].stat().st_mtime_ns == written
 
 
-def test_what_is_compiled_already_is_loaded_without_waiting_for_others(warmed: Warmed) -> None:
+def test_compiled_kernels_are_loaded_without_a_lock(
+    parallel: ParallelCompilation,
+) -> None:
     holding = "from curator_text.compiled.cache import compile_lock, kernel_folder\n"
     holding += "with compile_lock(kernel_folder()):\n"
     code = "import subprocess, sys\n" + holding
-    code += f"    done = subprocess.run([sys.executable, '-c', {WARM!r}], timeout=60)\n"
+    code += f"    done = subprocess.run([sys.executable, '-c', {LOAD!r}], timeout=60)\n"
     code += "print(done.returncode)"
-    assert python(code, NUMBA_CACHE_DIR=str(warmed.folder), **{VARIABLE: "compiled"}) == "0\n"
+    assert python(code, NUMBA_CACHE_DIR=str(parallel.folder), **{VARIABLE: "compiled"}) == "0\n"
 
 
-def test_a_rule_compiles_only_what_it_needs(warmed: Warmed) -> None:
-    found = {path.name.split(".")[1].rpartition("-")[0] for path in warmed.folder.rglob("*.nbi")}
+def test_rule_compiles_only_its_own_kernel(parallel: ParallelCompilation) -> None:
+    found = {path.name.split(".")[1].rpartition("-")[0] for path in parallel.folder.rglob("*.nbi")}
     assert found == {"fill_characters", "find_blank"}
 
 
-def test_a_folder_that_others_can_write_to_is_not_trusted(
+def test_folder_writable_by_others_is_not_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "open"))
@@ -185,7 +181,7 @@ def test_a_folder_that_others_can_write_to_is_not_trusted(
 
 
 @pytest.mark.skipif(os.name == "nt" or os.getuid() != 0, reason="only root gives folders away")
-def test_a_folder_within_one_of_somebody_else_is_not_trusted(
+def test_folder_inside_another_users_folder_is_not_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "theirs").mkdir()
@@ -198,7 +194,7 @@ def test_a_folder_within_one_of_somebody_else_is_not_trusted(
 
 
 @pytest.mark.parametrize(("mode", "is_trusted"), [(0o777, False), (0o1777, True)])
-def test_a_folder_within_one_that_all_can_write_to(
+def test_folder_inside_a_world_writable_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, is_trusted: bool
 ) -> None:
     (tmp_path / "open").mkdir()
@@ -217,15 +213,13 @@ def unwritable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
-def test_the_temporary_folder_serves_where_no_other_is_writable(
-    tmp_path: Path, unwritable: None
-) -> None:
+def test_temporary_folder_is_the_last_resort(tmp_path: Path, unwritable: None) -> None:
     folder = cache.kernel_folder()
     assert folder is not None
     assert folder.is_relative_to(tmp_path / f"curator-text-of-{os.getuid()}")
 
 
-def test_without_a_writable_folder_rules_run_in_python_with_one_warning(
+def test_python_engine_runs_without_a_writable_folder_and_warns_once(
     monkeypatch: pytest.MonkeyPatch,
     unwritable: None,
     tmp_path: Path,
@@ -242,6 +236,6 @@ def test_without_a_writable_folder_rules_run_in_python_with_one_warning(
     assert warning.levelname == "WARNING"
 
 
-def test_a_rule_is_asked_alike_before_and_after_setup() -> None:
+def test_engine_does_not_change_the_result_before_setup() -> None:
     [kept, dropped] = WordCountFilter(2).process(BATCH)
     assert (kept.num_items, dropped.items) == (1, 1)  # type: ignore[union-attr]

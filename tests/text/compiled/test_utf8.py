@@ -1,4 +1,4 @@
-"""What kernels believe of characters is what Python says of all of them."""
+"""Kernels agree with Python on the properties of every character."""
 
 import sys
 
@@ -20,7 +20,7 @@ def flagged(flag: int) -> set[str]:
 SURROGATES = {chr(code) for code in range(0xD800, 0xE000)}
 
 
-def test_the_table_says_what_python_says_of_every_character() -> None:
+def test_character_flags_agree_with_python() -> None:
     assert flagged(utf8.SPACE) == set(filter(str.isspace, CHARACTERS))
     assert flagged(utf8.ALPHA) == set(filter(str.isalpha, CHARACTERS))
     assert flagged(utf8.LETTER) == set(filter(is_letter, CHARACTERS))
@@ -29,7 +29,7 @@ def test_the_table_says_what_python_says_of_every_character() -> None:
     assert flagged(utf8.HASH) == {"#"}
 
 
-def test_white_space_and_line_breaks_are_known_by_their_bytes() -> None:
+def test_white_space_and_line_breaks_agree_with_python() -> None:
     for character in CHARACTERS:
         encoded = f"{character}  ".encode()
         size = len(encoded) - 2
@@ -42,8 +42,8 @@ def test_white_space_and_line_breaks_are_known_by_their_bytes() -> None:
             assert not character.isspace()
 
 
-def test_only_the_sign_for_kelvin_lowers_to_a_letter_that_phrases_have() -> None:
-    """But for a dotted capital I, whose dot stays behind it, where no phrase has one."""
+def test_only_the_kelvin_sign_lowers_to_an_ascii_letter_of_phrases() -> None:
+    """Except the dotted capital I, whose lower case has a combining dot that no phrase has."""
     others = [one for one in CHARACTERS if not one.isascii()]
     lowers = {one: one.lower() for one in others if any(c.isascii() for c in one.lower())}
     assert lowers == {"\u212a": "k", "\u0130": "i\u0307"}

@@ -1,4 +1,4 @@
-"""Large texts are taken apart as small ones are, with less memory."""
+"""Large texts are split like small ones, with less memory."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -25,12 +25,12 @@ def all_is_large() -> Iterator[None]:
 
 
 @given(SPACED)
-def test_words_are_what_splitting_finds(text: str) -> None:
+def test_words_of_a_large_text_are_those_of_str_split(text: str) -> None:
     assert document_text.split_at_spaces(text) == text.split()
     assert DocumentText(text).words == text.split()
 
 
-def test_equal_words_and_runs_are_one_object() -> None:
+def test_equal_words_and_ngrams_share_one_object() -> None:
     words = document_text.split_at_spaces("one two three " * 9)
     assert len({id(word) for word in words}) == 3
     assert len({id(run) for run in document_text.list_shared(pairwise(words), len(words))}) == 3
@@ -39,7 +39,7 @@ def test_equal_words_and_runs_are_one_object() -> None:
 @pytest.mark.parametrize(
     "text", ["one two three " * 20, "a b " * 3 + "c d e f g h i j k l m n o p"]
 )
-def test_rules_say_the_same_of_large_texts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_agree_on_large_texts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = [RepeatingDuplicateNGramsFilter(n) for n in (2, 3, 5)]
     sets = GopherRepetitionFilter()
     large = [

@@ -10,9 +10,7 @@ WORDS = st.lists(st.sampled_from("abc"), max_size=40)
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 8])
 @given(words=WORDS)
-def test_the_runs_that_repeat_are_search_however_few_are_looked_at(
-    length: int, words: list[str]
-) -> None:
+def test_repeated_ngrams_agree_with_a_plain_search(length: int, words: list[str]) -> None:
     runs = [tuple(words[i : i + length]) for i in range(len(words) - length + 1)]
     counts = Counter(runs)
     repeated = [i for i, run in enumerate(runs) if counts[run] > 1]
@@ -27,7 +25,7 @@ def test_the_runs_that_repeat_are_search_however_few_are_looked_at(
         assert (level.top, level.times) == (None, 1)
 
 
-def test_lengths_are_worked_out_once_and_in_any_order() -> None:
+def test_lengths_are_computed_once_and_in_any_order() -> None:
     repeats = NGramSearch(["a", "b", "c", "a", "b", "c"])
     assert repeats.of_length(3).positions == [0, 3]
     assert repeats.of_length(2) is repeats.of_length(2)

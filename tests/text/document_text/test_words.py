@@ -33,14 +33,14 @@ RULES: list[type[WordFilter]] = [
         ("It's late, go (now).", 4, 8, 4),
         ("今天天气很好。", 1, 2, 7),
         ("東京へ行きます", 1, 1, 7),
-        ("カﾞ行", 1, 1, 2),  # a sign of its own makes no word
+        ("カﾞ行", 1, 1, 2),  # a combining sign is not a word
         ("สวัสดีครับ", 1, 1, 7),
         ("한국어 단어", 2, 2, 2),
         ("我 love 東京", 3, 3, 4),
         ("e\u0301te\u0301", 1, 1, 1),
     ],
 )
-def test_each_kind_of_words_counts_differently(
+def test_word_count_by_kind_of_words(
     text: str, whitespace: int, punctuation: int, cjk_aware: int
 ) -> None:
     counts = [WordCountFilter(words=kind).score(DocumentText(text)) for kind in get_args(WordKind)]
@@ -49,7 +49,7 @@ def test_each_kind_of_words_counts_differently(
 
 @pytest.mark.parametrize("kind", get_args(WordKind))
 @given(text=st.text(st.characters()))
-def test_no_character_is_lost_but_white_space(kind: WordKind, text: str) -> None:
+def test_words_have_every_character_but_white_space(kind: WordKind, text: str) -> None:
     assert "".join(tokenize(text, kind)) == "".join(text.split())
 
 
@@ -62,13 +62,13 @@ def test_every_word_rule_takes_every_kind(
     assert rule(words=kind).score(DocumentText(text)) >= 0
 
 
-def test_words_are_found_once_for_all_rules() -> None:
+def test_words_are_split_once() -> None:
     text = DocumentText("a, b")
     assert text.split_words("punctuation") is text.split_words("punctuation")
     assert text.split_words("whitespace").words is text.words
 
 
-def test_runs_of_words_without_spaces_are_counted_by_their_characters() -> None:
+def test_ngrams_of_unspaced_words_have_no_spaces() -> None:
     text = DocumentText("你好吗你好吗你好")
     top = RepeatingTopNGramsFilter(2, words="cjk-aware")
     assert top.score(text) == pytest.approx(3 * 2 / 8)
@@ -89,6 +89,6 @@ def test_runs_of_words_without_spaces_are_counted_by_their_characters() -> None:
         ("cjk-aware", "我 love 東京tower。", ["我", "love", "東", "京", "tower。"]),
     ],
 )
-def test_these_are_the_words(kind: WordKind, text: str, expected: list[str]) -> None:
+def test_words_of_each_kind(kind: WordKind, text: str, expected: list[str]) -> None:
     assert tokenize(text, kind) == expected
     assert sum(DocumentText(text).split_words(kind).counts.values()) == len(expected)

@@ -22,7 +22,7 @@ PACKED = gzip.compress(
 
 
 class Site(BaseHTTPRequestHandler):
-    """A server with moods, one for each path."""
+    """A server that behaves differently for each path."""
 
     def do_GET(self) -> None:
         seen = self.server.seen  # type: ignore[attr-defined]
@@ -50,7 +50,7 @@ class Site(BaseHTTPRequestHandler):
         self._send(b"", 404)
 
     def _breaks(self, times: int) -> None:
-        """Breaks off once, and gives the rest when asked for it."""
+        """Close the connection once, then serve the rest on request."""
         asked = self.headers.get("Range")
         if asked and self.headers.get("If-Range") == '"1"':
             start = int(asked.removeprefix("bytes=").rstrip("-"))
@@ -61,7 +61,7 @@ class Site(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def _changes(self, times: int) -> None:
-        """Breaks off once, and is another file afterwards."""
+        """Close the connection once, then serve a different file."""
         if times == 1:
             self._send(b"old" * 1000, ETag='"1"', Content_Length=str(len(DATA)))
             self.close_connection = True
@@ -173,24 +173,21 @@ def test_unavailable_urls_are_kept_for_a_retry(tmp_path: Path, server: Threading
 def test_private_hosts_are_not_requested(tmp_path: Path, server: ThreadingHTTPServer) -> None:
     host = url(server, "fine").replace("127.0.0.1", "localhost")
     run = fetch(tmp_path, host, url(server, "fine"), allow_private=False)
-    assert (
-        "is at 127.0.0.1, which is not a public address; set allow_private if"
-        in quarantine_reasons(run)
-    )
+    reasons = quarantine_reasons(run)
+    assert "127.0.0.1, which is not a public address" in reasons
+    assert "allow_private" in reasons
     assert server.seen == []  # type: ignore[attr-defined]
 
 
 def test_redirect_to_a_private_host_is_refused(
     tmp_path: Path, server: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the server of the test counts as public here; where it leads to does not."""
+    """Only the test server counts as public; the target of the redirect does not."""
     from curator_core.io import http as addresses
 
     monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
     run = fetch(tmp_path, url(server, "inside"), allow_private=False)
-    assert quarantine_reasons(run).startswith(
-        "169.254.169.254 is at 169.254.169.254, which is not a public address"
-    )
+    assert quarantine_reasons(run).startswith("169.254.169.254 is at")
 
 
 def test_endless_redirects_are_refused(tmp_path: Path, server: ThreadingHTTPServer) -> None:

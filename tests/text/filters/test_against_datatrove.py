@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
 @pytest.fixture(scope="module")
 def measuring() -> Iterator[None]:
-    """What the benchmarks are made of, to be imported by name."""
+    """Make the modules of the benchmarks importable."""
     folders = [str(REPOSITORY / name) for name in ("benchmarks", "examples")]
     sys.path[:0] = folders
     yield
@@ -99,7 +99,7 @@ def differences(texts: list[str], kind: WordKind, folder: Path) -> list[object]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_pages_are_decided_alike(kind: WordKind, measuring: None, tmp_path: Path) -> None:
+def test_agrees_with_datatrove_on_pages(kind: WordKind, measuring: None, tmp_path: Path) -> None:
     import corpus
 
     texts = [one["text"] for one in corpus.documents(5000, seed=2)]
@@ -107,7 +107,9 @@ def test_pages_are_decided_alike(kind: WordKind, measuring: None, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_odd_texts_are_decided_alike(kind: WordKind, measuring: None, tmp_path: Path) -> None:
+def test_agrees_with_datatrove_on_unusual_texts(
+    kind: WordKind, measuring: None, tmp_path: Path
+) -> None:
     from measuring.odd_texts import odd_texts
 
     assert differences(list(odd_texts(4000, seed=3)), kind, tmp_path) == []

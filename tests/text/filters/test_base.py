@@ -49,7 +49,7 @@ def test_ordinary_prose_passes_every_rule(rule: TextFilter) -> None:
 
 @pytest.mark.parametrize("rule", FILTERS, ids=lambda rule: rule.name)
 @pytest.mark.parametrize("text", [None, "", " \t\n\n\u00a0\u3000"])
-def test_text_that_is_missing_or_blank_passes_none(rule: TextFilter, text: str | None) -> None:
+def test_missing_and_blank_texts_pass_no_rule(rule: TextFilter, text: str | None) -> None:
     assert not rule.passes(text)
 
 
@@ -65,16 +65,16 @@ def test_every_text_has_an_outcome(rule: TextFilter, text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["\x00", "\ud800", "e" + "\u0301" * 1000, "שלום עולם", "好" * 1000]
 )
-def test_hostile_texts_have_one_too(rule: TextFilter, text: str) -> None:
+def test_hostile_texts_have_an_outcome(rule: TextFilter, text: str) -> None:
     assert rule.passes(text) in (True, False)
 
 
 @pytest.mark.parametrize("rule", FILTERS, ids=lambda rule: rule.name)
-def test_filters_travel_between_processes(rule: TextFilter) -> None:
+def test_filters_can_be_pickled(rule: TextFilter) -> None:
     assert pickle.loads(pickle.dumps(rule)) == rule
 
 
-def test_the_dropped_are_counted_under_the_rules_reason() -> None:
+def test_dropped_documents_have_the_reason_of_the_rule() -> None:
     rows = [{"text": "one two", "id": 1}, {"text": "one", "id": 2}, {"text": None, "id": 3}]
     kept, dropped = WordCountFilter(2, 9).process(DocumentBatch.from_pylist(rows))
     assert isinstance(kept, DocumentBatch)
@@ -95,7 +95,7 @@ class ShoutingFilter(TextFilter):
         return score <= self.most
 
 
-def test_a_filter_of_ones_own_is_a_score_and_a_limit() -> None:
+def test_custom_filter_is_a_score_and_a_limit() -> None:
     batch = DocumentBatch.from_pylist([{"text": "quiet"}, {"text": "LOUD"}, {"text": ""}])
     kept, dropped = ShoutingFilter().process(batch)
     assert isinstance(kept, DocumentBatch)
@@ -104,12 +104,12 @@ def test_a_filter_of_ones_own_is_a_score_and_a_limit() -> None:
     assert (dropped.reason, dropped.items) == ("too many capitals", 2)
 
 
-def test_a_batch_that_passes_whole_is_the_same_batch() -> None:
+def test_batch_without_drops_is_not_copied() -> None:
     batch = DocumentBatch.from_pylist([{"text": "one two"}])
     assert WordCountFilter(1, 9).process(batch) == [batch]
 
 
-def test_another_column_can_hold_the_text() -> None:
+def test_text_column_can_be_chosen() -> None:
     rule = WordCountFilter(2, text_field="body")
     assert rule.inputs() == ("body",)
     [kept, _] = rule.process(DocumentBatch.from_pylist([{"body": "a b"}, {"body": "a"}]))
@@ -134,5 +134,5 @@ def test_another_column_can_hold_the_text() -> None:
     ],
     ids=lambda value: value.name if isinstance(value, TextFilter) else None,
 )
-def test_reasons_name_the_limit_that_was_set(rule: TextFilter, reason: str) -> None:
+def test_reasons_name_the_limit(rule: TextFilter, reason: str) -> None:
     assert rule.reason == reason

@@ -22,18 +22,18 @@ REASON = "document_removed_with_badwords"
         ("ba+", False),
     ],
 )
-def test_words_and_phrases_stand_alone(text: str, goes: bool) -> None:
+def test_words_match_at_word_boundaries(text: str, goes: bool) -> None:
     rules = C4BadWordsFilter(["Grubby", "2 big thumbs", "a+", ""])
     assert rules.broken_rule(DocumentText(text)) == (REASON if goes else None)
 
 
 @pytest.mark.parametrize(("language", "goes"), [("en", False), ("zh", True), ("ja", True)])
-def test_languages_without_spaces_have_them_anywhere(language: str, goes: bool) -> None:
+def test_words_match_anywhere_in_languages_without_spaces(language: str, goes: bool) -> None:
     rules = C4BadWordsFilter(["坏话"], language=language)
     assert (rules.broken_rule(DocumentText("他说坏话了")) == REASON) is goes
 
 
-def test_the_words_can_be_in_a_file(tmp_path: Path) -> None:
+def test_words_can_be_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_text("grubby\n\n schäbig \n")
     rules = C4BadWordsFilter(str(path))
@@ -44,7 +44,7 @@ def test_the_words_can_be_in_a_file(tmp_path: Path) -> None:
     assert again.broken_rule(DocumentText("a grubby thing")) == REASON
 
 
-def test_mistakes_are_found_before_running(tmp_path: Path) -> None:
+def test_invalid_options_are_problems_of_the_plan(tmp_path: Path) -> None:
     [said] = C4BadWordsFilter(str(tmp_path / "none.txt")).check()
     assert said.startswith(f"the bad words cannot be read from {tmp_path}/none.txt: ")
     assert list(C4BadWordsFilter([""], keep_fraction=2).check()) == [
@@ -53,7 +53,7 @@ def test_mistakes_are_found_before_running(tmp_path: Path) -> None:
     ]
 
 
-def test_a_share_can_stay_and_is_always_the_same() -> None:
+def test_share_to_keep_is_deterministic() -> None:
     texts = [DocumentText(f"grubby {number}") for number in range(400)]
     rules = C4BadWordsFilter(["grubby"], keep_fraction=0.25)
     kept = [text for text in texts if rules.broken_rule(text) is None]

@@ -13,12 +13,12 @@ LONG = "x" * 200
         (LONG * 9, False),
     ],
 )
-def test_three_long_lines_are_needed(text: str, stays: bool) -> None:
+def test_three_long_lines_are_required(text: str, stays: bool) -> None:
     assert C4ParagraphFilter().broken_rule(DocumentText(text)) == (
         None if stays else "< 3 paragraphs"
     )
 
 
-def test_how_many_and_how_long_can_be_chosen() -> None:
+def test_number_and_length_of_lines_can_be_chosen() -> None:
     assert C4ParagraphFilter(1, 5).broken_rule(DocumentText("short")) is None
     assert C4ParagraphFilter(2, 5).broken_rule(DocumentText("short")) == "< 2 paragraphs"

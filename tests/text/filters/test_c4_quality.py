@@ -8,7 +8,7 @@ PAGE = "\n".join([GOOD] * 5)
 
 
 def edited(lines: str, rules: C4QualityFilter | None = None) -> str | None:
-    """What is left of a page of five good lines and these in the middle, without the good ones."""
+    """Return what is left of the given lines amid a page of five good ones."""
     page = DocumentText(f"{PAGE}\n{lines}\n{GOOD}")
     text, reason = (rules or C4QualityFilter()).edit(page)
     assert reason is None
@@ -31,7 +31,7 @@ def edited(lines: str, rules: C4QualityFilter | None = None) -> str | None:
         ("A note [sic] is no citation.", "A note [sic] is no citation."),
         ("Turn on JavaScript to see this.", None),
         ("Java script is not named here.", "Java script is not named here."),
-        ("Turn on java[3]script to see this.", None),  # what is left is looked at
+        ("Turn on java[3]script to see this.", None),  # phrases are searched for without citations
         ("We use cookies to be nice.", None),
         ("We like to use [2]cookies.", None),
         ("We bake cookies to be nice.", "We bake cookies to be nice."),
@@ -45,7 +45,7 @@ def edited(lines: str, rules: C4QualityFilter | None = None) -> str | None:
         ("\n\n \n", None),
     ],
 )
-def test_lines_that_are_no_prose_go(line: str, left: str | None) -> None:
+def test_lines_that_are_not_prose_are_removed(line: str, left: str | None) -> None:
     assert edited(line) == left
 
 
@@ -58,15 +58,15 @@ def test_lines_that_are_no_prose_go(line: str, left: str | None) -> None:
         ("One of them. Two of them. Three? Four! 5.5 five.5", "too_few_sentences"),
         (f"{PAGE}\nHere is Lorem  ipsum.", None),
         (f"{PAGE}\nHere is Lorem ipsum.", "lorem_ipsum"),
-        (f"{PAGE}\nlorem ipsum", None),  # this line is gone before
+        (f"{PAGE}\nlorem ipsum", None),  # the line was removed before
         (f"{PAGE}\nThere is a {{ in this.", "curly_bracket"),
         (f"{PAGE}\nThere is a }} in this.", None),
-        (f"{PAGE}\nJavaScript has a {{ in it.", None),  # this one too
+        (f"{PAGE}\nJavaScript has a {{ in it.", None),  # this line too
         (f"{PAGE}\nThe lorem ipsum of JavaScript.", "lorem_ipsum"),
         ("你好。你好。你好。你好。你好。", "too_few_sentences"),  # one word
     ],
 )
-def test_pages_go_for_a_reason(text: str, reason: str | None) -> None:
+def test_pages_are_dropped_with_a_reason(text: str, reason: str | None) -> None:
     assert C4QualityFilter().broken_rule(DocumentText(text)) == reason
 
 
@@ -86,21 +86,21 @@ def test_every_rule_can_be_switched_off() -> None:
     assert rules.edit(text) == (text, None)
 
 
-def test_sentences_can_be_judged_instead_of_lines() -> None:
+def test_split_paragraph_false_judges_sentences() -> None:
     rules = C4QualityFilter(split_paragraph=False, min_num_sentences=2)
     text = DocumentText("This is one. Two.\nHere is the\nthird one! And no end")
     assert rules.edit(text) == ("This is one. Here is the\nthird one!", None)
     assert rules.edit(DocumentText("This is one. Two.")).reason == "too_few_sentences"
 
 
-def test_sentences_end_without_spaces_where_the_language_has_none() -> None:
+def test_sentences_without_spaces_end_at_wide_marks() -> None:
     rules = C4QualityFilter(filter_no_terminal_punct=False, min_words_per_line=1)
     assert rules.broken_rule(DocumentText("你好。" * 5)) is None
     assert rules.broken_rule(DocumentText("你好。" * 4)) == "too_few_sentences"
 
 
 @pytest.mark.parametrize("text", ["." * 1_000_000 + "x", "a.'" * 300_000, "[1" * 500_000])
-def test_long_rows_of_marks_take_no_time(text: str) -> None:
+def test_time_is_bounded_for_long_runs_of_marks(text: str) -> None:
     started = time.process_time()
     assert (
         C4QualityFilter(max_word_length=-1).broken_rule(DocumentText(f"a b {text}"))

@@ -5,7 +5,7 @@ from curator_core.errors import InputError
 from curator_text import DocumentText, HistogramFilter
 
 
-def test_the_share_is_of_characters_before_the_end_mark(tmp_path: Path) -> None:
+def test_histogram_share_excludes_the_end_mark(tmp_path: Path) -> None:
     path = tmp_path / "en"
     path.write_text("e\t100\na\t90\n \t80\n]\t5\nz\t1\n")
     rule = HistogramFilter(str(path), 0.5)
@@ -17,7 +17,7 @@ def test_the_share_is_of_characters_before_the_end_mark(tmp_path: Path) -> None:
     assert rule.reason == "at most 50 % usual characters"
 
 
-def test_a_missing_file_is_a_problem_of_the_plan() -> None:
+def test_missing_file_is_a_problem_of_the_plan() -> None:
     [problem] = HistogramFilter("none").check()
     assert problem == "histogram: no file none"
     with pytest.raises(InputError, match="cannot read none"):

@@ -19,7 +19,7 @@ def test_non_alpha_numeric_counts_all_but_ascii_letters_digits_and_plain_marks(
     assert NonAlphaNumericFilter().score(DocumentText(text)) == pytest.approx(score)
 
 
-def test_non_alpha_numeric_keeps_exactly_a_quarter() -> None:
+def test_non_alpha_numeric_limit_is_inclusive() -> None:
     assert NonAlphaNumericFilter().passes("abc ")
     assert not NonAlphaNumericFilter().passes("ab c ")
     assert NonAlphaNumericFilter(max_non_alpha_numeric_to_text_ratio=0.5).passes("ab c ")
@@ -30,7 +30,7 @@ def test_numbers_are_the_digits_from_0_to_9() -> None:
     assert NumbersFilter().score(DocumentText("\u0663\u0664 \u00bd")) == 0.0
 
 
-def test_numbers_keep_exactly_fifteen_percent() -> None:
+def test_numbers_limit_is_inclusive() -> None:
     assert NumbersFilter().passes("a" * 17 + "123")
     assert not NumbersFilter().passes("a" * 16 + "1234")
 

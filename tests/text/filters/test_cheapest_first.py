@@ -30,7 +30,7 @@ TEXTS = st.lists(st.none() | st.text("ab1 \n.h", max_size=20), max_size=6)
 
 
 @given(order=st.permutations(RULES), texts=TEXTS)
-def test_no_order_changes_what_is_kept_or_its_scores(
+def test_order_changes_neither_rows_nor_scores(
     order: list[TextFilter], texts: list[str | None]
 ) -> None:
     rows = [{"id": i, "text": text} for i, text in enumerate(texts)] or [{"id": 0, "text": "a"}]
@@ -42,20 +42,20 @@ def test_no_order_changes_what_is_kept_or_its_scores(
     assert results[0] == results[1] == results[2]
 
 
-def test_the_cheapest_is_asked_first() -> None:
+def test_cheapest_filter_runs_first() -> None:
     names = [stage.name for stage in CheapestFirst(RULES).parts()]
     assert names[0] == "urls_filter"
     assert names[-1] == "repeating_top_2_grams_filter"
 
 
-def test_every_document_is_counted_once() -> None:
+def test_each_document_is_counted_once() -> None:
     batch = DocumentBatch.from_pylist([{"text": "1"}, {"text": "http://a.b"}, {"text": "aa bb"}])
     result = Pipeline("p", stages=[CheapestFirst(RULES[2:4])]).run(LocalExecutor(0), tasks=[batch])
     drops = {name: counts.items_dropped for name, counts in result.stages.items()}
     assert drops == {"numbers_filter": 1, "word_count_filter": 1}
 
 
-def test_a_function_takes_part_by_its_name() -> None:
+def test_function_is_included_by_its_name() -> None:
     def has_no_x(text: str) -> bool:
         return "x" not in text
 
@@ -67,12 +67,12 @@ def test_a_function_takes_part_by_its_name() -> None:
     assert [getattr(drop, "reason", None) for drop in dropped] == ["rejected by has_no_x"]
 
 
-def test_what_is_no_rule_is_refused() -> None:
+def test_other_objects_are_refused() -> None:
     with pytest.raises(PipelineError, match="a rule must be a filter or a function, but is 3"):
         CheapestFirst([3])  # type: ignore[list-item]
 
 
-def test_what_cannot_change_places_is_refused() -> None:
+def test_stages_that_depend_on_order_are_refused() -> None:
     by_column: list[Any] = [ColumnFilter(list)]
     with pytest.raises(PipelineError, match="cannot move list: the result may depend on the pla"):
         CheapestFirst(by_column)

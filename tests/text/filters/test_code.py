@@ -64,7 +64,7 @@ def test_python_counts_comments_and_docstrings() -> None:
     ],
     ids=["code", "no comments", "only comments", "broken", "NUL", "giant"],
 )
-def test_python_with_too_few_or_too_many_goes(code: str, stays: bool) -> None:
+def test_python_limits_of_comments(code: str, stays: bool) -> None:
     assert PythonCommentToCodeFilter().passes(code) is stays
 
 
@@ -91,15 +91,16 @@ def test_comments_of_other_languages(language: str, code: str, comments: str) ->
     assert rule.score(DocumentText(code)) == len(comments) / len(code)
 
 
-def test_a_comment_that_never_ends_cannot_be_read() -> None:
+def test_unclosed_comment_is_an_error() -> None:
     rule = GeneralCommentToCodeFilter(language="text/x-c")
     assert rule.score(DocumentText("int a; /* and so on")) == 9999
     assert not rule.passes("int a; /* and so on")
 
 
-def test_an_unknown_language_is_a_problem_of_the_plan() -> None:
+def test_unknown_language_is_a_problem_of_the_plan() -> None:
     [problem] = GeneralCommentToCodeFilter(language="text/x-klingon").check()
-    assert problem.startswith("the comments of 'text/x-klingon' are not known (known: application/")
+    assert "'text/x-klingon'" in problem
+    assert "text/x-ruby" in problem
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_an_unknown_language_is_a_problem_of_the_plan() -> None:
         (HTMLBoilerplateFilter(0, 0), "<p>", True),
     ],
 )
-def test_limits(rule: TextFilter, text: str, stays: bool) -> None:
+def test_limits_of_code_rules(rule: TextFilter, text: str, stays: bool) -> None:
     assert rule.passes(text) is stays
 
 
@@ -143,12 +144,12 @@ def test_limits(rule: TextFilter, text: str, stays: bool) -> None:
         ("<b>one</b>\u00a0 <b>two</b>", "one\u00a0 two"),
     ],
 )
-def test_what_is_seen_of_html(source: str, seen: str) -> None:
+def test_visible_text_of_html(source: str, seen: str) -> None:
     assert HTMLBoilerplateFilter(0, 0).score(DocumentText(source)) == len(seen) / len(source)
 
 
 @pytest.mark.parametrize("rule", FILTERS, ids=named)
-def test_the_promises_of_stages(rule: TextFilter) -> None:
+def test_filter_fulfills_the_stage_contract(rule: TextFilter) -> None:
     rows = [{"text": PYTHON}, {"text": None}, {"text": ""}, {"text": "/* <!-- {- --[[ =begin"}]
     check_stage(rule, DocumentBatch.from_pylist(rows))
 
@@ -167,6 +168,6 @@ UNITS = [
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("rule", FILTERS, ids=named)
-def test_hostile_texts_have_one_soon(rule: TextFilter) -> None:
+def test_hostile_texts_are_scored_quickly(rule: TextFilter) -> None:
     for unit in UNITS:
         assert rule.passes(unit * (100_000 // len(unit))) in (True, False)

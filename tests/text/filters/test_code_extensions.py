@@ -32,11 +32,11 @@ def table(tmp_path: Path) -> str:
         ("C#", "cs", "a123", False),
     ],
 )
-def test_limits_of_a_table(table: str, lang: str, extension: str, text: str, stays: bool) -> None:
+def test_limits_by_extension(table: str, lang: str, extension: str, text: str, stays: bool) -> None:
     assert PerExtensionFilter(lang, extension, table).passes(text) is stays
 
 
-def test_lines_are_not_too_long_on_average(tmp_path: Path) -> None:
+def test_mean_line_length_is_limited(tmp_path: Path) -> None:
     path = tmp_path / "limits.csv"
     path.write_text(TABLE.replace("py,1,50", "py,1,1000"))
     rule = PerExtensionFilter("Python", "py", str(path))
@@ -44,7 +44,7 @@ def test_lines_are_not_too_long_on_average(tmp_path: Path) -> None:
     assert not rule.passes("a" * 101)
 
 
-def test_mistakes_are_problems_of_the_plan(table: str, tmp_path: Path) -> None:
+def test_invalid_options_are_problems_of_the_plan(table: str, tmp_path: Path) -> None:
     [problem] = PerExtensionFilter("Pyhton", "py", table).check()
     assert problem.endswith("no limits for language 'pyhton' (did you mean python?)")
     [problem] = PerExtensionFilter("Python", "py", "no.csv").check()

@@ -1,4 +1,4 @@
-"""Scores worked out by hand. benchmarks/nemo_agreement.py compares them on thousands of texts."""
+"""Scores computed by hand. benchmarks/nemo_agreement.py compares them on thousands of texts."""
 
 import pytest
 from curator_text import (
@@ -71,7 +71,7 @@ EXPECTED: list[tuple[TextFilter, str, float]] = [
 
 
 @pytest.mark.parametrize(("rule", "text", "score"), EXPECTED)
-def test_scores(rule: TextFilter, text: str, score: float) -> None:
+def test_scores_computed_by_hand(rule: TextFilter, text: str, score: float) -> None:
     assert rule.score(DocumentText(text)) == pytest.approx(score)
 
 
@@ -122,7 +122,7 @@ def test_defaults_include_their_limit(rule: TextFilter, stays: float, goes: floa
         ),  # type: ignore[arg-type]
     ],
 )
-def test_wrong_options_are_problems_of_the_plan(rule: TextFilter, problem: str) -> None:
+def test_invalid_options_are_problems_of_the_plan(rule: TextFilter, problem: str) -> None:
     [said] = rule.check()
     assert said.startswith(problem)
 

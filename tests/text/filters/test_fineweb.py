@@ -5,7 +5,7 @@ LONG = "this line has more than thirty characters"
 
 
 def page(ending: int, others: int, line: str = LONG) -> str:
-    """Lines that are all different; the first ones end with a full stop."""
+    """Return different lines; the first ones end with a full stop."""
     rows = [f"{line} {place:02d}" for place in range(ending + others)]
     return "\n".join(f"{row}." if place < ending else row for place, row in enumerate(rows))
 
@@ -29,13 +29,13 @@ def test_each_rule_has_its_reason(text: str, reason: str | None) -> None:
     assert FineWebQualityFilter().broken_rule(DocumentText(text)) == reason
 
 
-def test_texts_without_any_end_mark_can_stay() -> None:
+def test_texts_without_end_marks_can_be_kept() -> None:
     rules = FineWebQualityFilter(line_punct_exclude_zero=True)
     assert rules.broken_rule(DocumentText(page(0, 9))) is None
     assert rules.broken_rule(DocumentText(page(1, 9))) == "line_punct_ratio"
 
 
-def test_the_end_marks_can_be_ones_own() -> None:
+def test_end_marks_can_be_replaced() -> None:
     text = DocumentText("\n".join(f"{LONG} {place} --" for place in range(5)))
     assert FineWebQualityFilter().broken_rule(text) == "line_punct_ratio"
     assert FineWebQualityFilter(stop_chars=["--", "."]).broken_rule(text) is None
@@ -48,14 +48,14 @@ def test_repeated_lines_count_by_their_characters() -> None:
 
 @pytest.mark.parametrize("ratio", [0.0, 0.25, 1 / 3, 0.5])
 @pytest.mark.parametrize("words", range(4, 16))
-def test_new_lines_are_counted_against_words(ratio: float, words: int) -> None:
+def test_line_breaks_are_relative_to_words(ratio: float, words: int) -> None:
     rows = ["wide" * 10] * 3 + ["wide" * 10 + " word" * (words - 4)]
     text = DocumentText(".\n".join(rows) + ".")
     rules = FineWebQualityFilter(char_duplicates_ratio=1, new_line_ratio=ratio)
     assert rules.broken_rule(text) == ("list_ratio" if 3 / words > ratio else None)
 
 
-def test_what_a_word_is_can_be_chosen() -> None:
+def test_kind_of_words_can_be_chosen() -> None:
     text = DocumentText("\n".join("你好世界" * 10 + f"{place}。" for place in range(9)))
     assert FineWebQualityFilter().broken_rule(text) == "list_ratio"
     assert FineWebQualityFilter(words="cjk-aware").broken_rule(text) is None

@@ -96,30 +96,30 @@ class TestPlan:
         ],
         ids=lambda stage: f"{stage.name} {sorted(vars(stage))[-1]}",
     )
-    def test_others_run_by_themselves(self, other: Any) -> None:
+    def test_other_stages_are_not_fused(self, other: Any) -> None:
         steps = steps_for(WordCountFilter(), other)
         assert [len(step.parts) for step in steps] == [1, 1]
 
-    def test_an_edit_begins_a_new_step(self) -> None:
+    def test_editing_rule_starts_a_new_step(self) -> None:
         assert names_of_steps(WordCountFilter(), C4QualityFilter(), UrlsFilter()) == [
             ["word_count_filter"],
             ["c4_quality_filter", "urls_filter"],
         ]
 
-    def test_a_rule_with_its_own_process_is_not_fused(self) -> None:
+    def test_rule_with_its_own_process_is_not_fused(self) -> None:
         class Own(WordCountFilter):
             def process(self, task: DocumentBatch) -> Any:
                 return task
 
         assert [len(step.parts) for step in steps_for(WordCountFilter(), Own(), Own())] == [1, 1, 1]
 
-    def test_a_pipeline_can_switch_it_off(self) -> None:
+    def test_fuse_false_switches_fusion_off(self) -> None:
         pipeline = Pipeline("p", stages=[WordCountFilter(), UrlsFilter()], fuse=False)
         batch = [DocumentBatch.from_pylist(RECORDS)]
         assert len(pipeline.build(tasks=batch).steps) == 2
         assert len(replace(pipeline, fuse=True).build(tasks=batch).steps) == 1
 
-    def test_it_does_not_change_the_fingerprint(self) -> None:
+    def test_fusion_does_not_change_the_fingerprint(self) -> None:
         pipeline = Pipeline("p", stages=[WordCountFilter(), UrlsFilter()])
         batch = [DocumentBatch.from_pylist(RECORDS)]
         plain = replace(pipeline, fuse=False).build(tasks=batch)
@@ -127,7 +127,7 @@ class TestPlan:
 
 
 def counts_of(counts: StageCounts) -> dict[str, Any]:
-    """Without times, and without sizes, which are estimated between fused rules."""
+    """Return counts without times and sizes, which are estimated between fused rules."""
     unstable = ("seconds", "bytes_in", "bytes_out")
     return {f.name: getattr(counts, f.name) for f in fields(counts) if f.name not in unstable}
 
@@ -142,7 +142,7 @@ def quarantined(records: list[QuarantineRecord]) -> list[tuple[Any, ...]]:
 
 
 class TestResults:
-    def test_outputs_counts_samples_and_quarantine_are_those_of_single_rules(self) -> None:
+    def test_outputs_counts_and_quarantine_are_those_of_single_rules(self) -> None:
         runs = [
             run_stages(
                 rules(),
@@ -189,9 +189,7 @@ class TestResults:
         assert written[0] == written[1]
         assert len(written[0]) > 1
 
-    def test_a_failed_pass_is_repeated_one_rule_at_a_time(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_failed_pass_is_repeated_rule_by_rule(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(self: object, task: object) -> None:
             raise MemoryError
 
@@ -201,7 +199,7 @@ class TestResults:
         assert done.report.of(1).items_in == 5
 
 
-def test_rows_between_rules_are_an_ordinary_batch_when_read() -> None:
+def test_filtered_batch_behaves_like_a_batch() -> None:
     batch = DocumentBatch.from_pylist(RECORDS, "name")
     [kept, *_], _ = FusedTextRules([WordCountFilter(2), UrlsFilter()]).process_members(batch)
     assert isinstance(kept, FilteredBatch)
@@ -224,7 +222,7 @@ output: {stage: text.jsonl_writer, path: out}
 """
 
 
-def test_curate_plan_shows_it_and_recipes_switch_it_off(tmp_path: Path) -> None:
+def test_curate_plan_shows_fusion_and_recipes_switch_it_off(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text(RECIPE)
     (tmp_path / "in.jsonl").write_text('{"text": "a"}')
     command = [sys.executable, "-m", "curator_cli", "plan", "recipe.yaml", "--json"]

@@ -32,7 +32,7 @@ def duplicates_by_walking(words: list[str], length: int) -> int:
 
 
 @given(words=WORDS, lengths=st.lists(st.integers(1, 8), max_size=4))
-def test_the_short_way_finds_what_counting_all_finds(words: list[str], lengths: list[int]) -> None:
+def test_fast_search_agrees_with_counting(words: list[str], lengths: list[int]) -> None:
     repetitions = Repetitions(Words(words, "whitespace"))
     for length in lengths:  # in any order, since levels build on each other
         if length <= len(words):
@@ -42,7 +42,7 @@ def test_the_short_way_finds_what_counting_all_finds(words: list[str], lengths: 
         assert repetitions.duplicate_chars(length) == duplicates_by_walking(words, length)
 
 
-def test_duplicates_are_what_stood_there_before() -> None:
+def test_duplicates_occurred_before() -> None:
     assert duplicates(["ab", "c", "ab", "ab", ""]) == (2, 4)
     assert duplicates(["ab", "c"]) == (0, 0)
     assert duplicates(["", ""]) == (1, 0)

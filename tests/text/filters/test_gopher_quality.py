@@ -5,12 +5,12 @@ from curator_text import DocumentText, GopherQualityFilter
 
 
 def prose(words: int) -> str:
-    """17 letters in every four words, and two stop words."""
+    """Return words with 17 letters and two stop words in every four."""
     return " ".join(islice(cycle(["the", "house", "and", "garden"]), words))
 
 
 def lines(number: int, marked: int, mark: str, end: str = "") -> str:
-    """Lines of seven words, of which some begin with a mark or have an end."""
+    """Return lines of seven words, some with a mark at their beginning or end."""
     rows = [prose(7)] * number
     return "\n".join(
         f"{mark}{row}{end}" if place < marked else row for place, row in enumerate(rows)
@@ -56,7 +56,7 @@ def test_the_first_rule_that_is_broken_counts() -> None:
     assert rules.broken_rule(DocumentText("# " * 60)) == "gopher_too_many_hashes"
 
 
-def test_long_texts_are_a_matter_of_the_limit() -> None:
+def test_upper_limit_of_words_can_be_changed() -> None:
     assert GopherQualityFilter(max_doc_words=60).broken_rule(DocumentText(prose(60))) is None
     assert (
         GopherQualityFilter(max_doc_words=60).broken_rule(DocumentText(prose(61)))
@@ -72,13 +72,13 @@ def test_every_rule_can_be_switched_off(off: int | None) -> None:
         assert rules.broken_rule(DocumentText(text)) is None
 
 
-def test_the_stop_words_can_be_ones_own() -> None:
+def test_stop_words_can_be_replaced() -> None:
     german = DocumentText("das Haus und der Garten " * 12)
     assert GopherQualityFilter().broken_rule(german) == "gopher_enough_stop_words"
     assert GopherQualityFilter(stop_words=["das", "und"]).broken_rule(german) is None
 
 
-def test_what_a_word_is_can_be_chosen() -> None:
+def test_kind_of_words_can_be_chosen() -> None:
     text = DocumentText("你好世界" * 20)
     assert GopherQualityFilter(min_stop_words=0).broken_rule(text) == "gopher_short_doc"
     rules = GopherQualityFilter(min_stop_words=0, min_avg_word_length=1, words="cjk-aware")

@@ -37,32 +37,31 @@ PAGES = {
 
 
 @pytest.mark.parametrize("language", PAGES)
-def test_each_language_passes_its_own_filter_only(language: str) -> None:
+def test_text_passes_the_filter_of_its_language_only(language: str) -> None:
     page = PAGES[language]
     passing = {code for code in PAGES if StopWordLanguageFilter(code).passes(page)}
     assert passing == {language}
 
 
-def test_the_share_is_of_all_words() -> None:
+def test_share_is_relative_to_all_words() -> None:
     assert stop_word_shares("The cat saw it")["en"] == 0.5
     assert stop_word_shares("12 34 !")["en"] == 0.0
 
 
-def test_scripts_without_spaces_are_another_language() -> None:
+def test_text_without_spaces_is_another_language() -> None:
     assert not StopWordLanguageFilter().passes("今天天气很好，我们去公园散步。")
 
 
-def test_too_few_stop_words_are_no_proof() -> None:
+def test_too_few_stop_words_do_not_decide() -> None:
     keywords = "cheap flights hotel booking the deals discount voucher travel cruise beach"
     assert not StopWordLanguageFilter().passes(keywords)
     assert StopWordLanguageFilter(min_stop_words_ratio=0.05).passes(keywords)
 
 
-def test_an_unknown_language_is_a_problem_of_the_plan() -> None:
-    assert list(StopWordLanguageFilter("engl").check()) == [
-        "no stop words for language 'engl' (known: ar, bg, ca, cs, da, de, el, en, es, fa, fi, fr, "
-        "he, hr, hu, id, it, nl, no, pl, pt, ro, ru, sv, tr, uk)"
-    ]
+def test_unknown_language_is_a_problem_of_the_plan() -> None:
+    [problem] = StopWordLanguageFilter("engl").check()
+    assert "'engl'" in problem
+    assert "ar, bg, ca" in problem
     assert not list(StopWordLanguageFilter("fr").check())
 
 
@@ -74,19 +73,19 @@ def model() -> None:
 
 @pytest.mark.usefixtures("model")
 @pytest.mark.parametrize("language", PAGES)
-def test_a_model_tells_them_apart_too(language: str) -> None:
+def test_language_filter_uses_a_model(language: str) -> None:
     assert LanguageFilter([language]).passes(PAGES[language])
     assert not LanguageFilter(sorted(set(PAGES) - {language})).passes(PAGES[language])
 
 
 @pytest.mark.usefixtures("model")
-def test_the_promises_of_stages() -> None:
+def test_filter_fulfills_the_stage_contract() -> None:
     rows = [{"text": text} for text in (*PAGES.values(), None, "")]
     check_stage(LanguageFilter(["en"], score_field="sure"), DocumentBatch.from_pylist(rows))
 
 
 @pytest.mark.usefixtures("model")
-def test_several_languages_may_stay() -> None:
+def test_several_languages_can_be_kept() -> None:
     rule = LanguageFilter(["en", "de"])
     assert [code for code in PAGES if rule.passes(PAGES[code])] == ["de", "en"]
     assert rule.reason == "language is not en or de"
@@ -95,18 +94,14 @@ def test_several_languages_may_stay() -> None:
 
 
 @pytest.mark.usefixtures("model")
-def test_codes_that_no_text_has_are_problems_of_the_plan() -> None:
-    assert list(LanguageFilter(["english", "EN"]).check()) == [
-        "language 'english' is not a code of two or three letters, such as 'en'",
-        "no text has the language 'EN': write 'en'",
-    ]
-    assert list(LanguageFilter(["zh-Hant", "en", "nb"]).check()) == [
-        "no text has the language 'zh-Hant': write 'zh'",
-        "no text has the language 'nb': write 'no'",
-    ]
-    assert list(LanguageFilter("en").check()) == [
-        "languages is the text 'en', but must be a list: [en]"
-    ]
-    assert list(LanguageFilter([]).check()) == [
-        "languages is empty, so every document would be dropped"
-    ]
+def test_unknown_codes_are_problems_of_the_plan() -> None:
+    unknown, upper_case = LanguageFilter(["english", "EN"]).check()
+    assert "'english' is not a code" in unknown
+    assert "'EN': write 'en'" in upper_case
+    variant, written = LanguageFilter(["zh-Hant", "en", "nb"]).check()
+    assert "'zh-Hant': write 'zh'" in variant
+    assert "'nb': write 'no'" in written
+    [problem] = LanguageFilter("en").check()
+    assert "must be a list: [en]" in problem
+    [problem] = LanguageFilter([]).check()
+    assert "languages is empty" in problem

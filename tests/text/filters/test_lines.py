@@ -3,7 +3,7 @@ from curator_text import BoilerPlateStringFilter, PunctuationFilter, RepeatedLin
 from curator_text.document_text import DocumentText
 
 
-def test_repeated_lines_compare_different_lines_with_all_of_them() -> None:
+def test_repeated_lines_score_is_the_share_of_different_lines() -> None:
     assert RepeatedLinesFilter().score(DocumentText("a\nb\na\na")) == 0.5
     assert RepeatedLinesFilter().score(DocumentText("a\n\n  \na")) == 0.5, (
         "blank lines are no lines"
@@ -13,18 +13,18 @@ def test_repeated_lines_compare_different_lines_with_all_of_them() -> None:
     )
 
 
-def test_repeated_lines_keep_exactly_seven_of_ten() -> None:
+def test_repeated_lines_limit_is_inclusive() -> None:
     seven = "\n".join("abcdefg")
     assert RepeatedLinesFilter().passes(seven + "\na\na\na")
     assert not RepeatedLinesFilter().passes(seven + "\na\na\na\na")
 
 
 @pytest.mark.parametrize("end", [".", "?", "!", '"', "'", ".  "])
-def test_lines_that_end_like_sentences(end: str) -> None:
+def test_end_marks_of_lines(end: str) -> None:
     assert PunctuationFilter().score(DocumentText(f"A line{end}\nno end")) == 0.5
 
 
-def test_punctuation_drops_where_more_than_85_percent_have_no_end() -> None:
+def test_punctuation_limit_is_inclusive() -> None:
     assert PunctuationFilter().passes("no end\n" * 17 + "End.\n" * 3)
     assert not PunctuationFilter().passes("no end\n" * 18 + "End.\n" * 3)
 
@@ -36,5 +36,5 @@ def test_boilerplate_is_counted_by_paragraph() -> None:
     assert BoilerPlateStringFilter().passes(text + "\n\nAnother page.\n\nAnd another.")
 
 
-def test_lorem_ipsum_anywhere_is_enough() -> None:
+def test_lorem_ipsum_anywhere_drops_the_text() -> None:
     assert not BoilerPlateStringFilter().passes("A page.\n\n" * 100 + "LOREM IPSUM dolor")

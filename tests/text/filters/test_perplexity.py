@@ -24,7 +24,7 @@ ngram 2=1
 """
 
 
-def test_the_score_is_the_mean_logarithm_of_shares() -> None:
+def test_score_is_the_mean_logarithm_of_shares() -> None:
     rule = UnigramLogProbFilter({"The": 3, "boat": 1})
     assert rule.score(DocumentText("the BOAT")) == pytest.approx(
         (math.log(0.75) + math.log(0.25)) / 2
@@ -39,7 +39,7 @@ def test_the_score_is_the_mean_logarithm_of_shares() -> None:
 
 @pytest.mark.parametrize("content", ["the\t3\nboat\t1\n", "word,count\nthe,3\n\nboat,1"])
 @pytest.mark.parametrize("name", ["counts.tsv", "counts.csv.gz"])
-def test_a_table_is_read_from_a_file(content: str, name: str, tmp_path: Path) -> None:
+def test_table_is_read_from_a_file(content: str, name: str, tmp_path: Path) -> None:
     data = content.encode()
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
@@ -48,7 +48,7 @@ def test_a_table_is_read_from_a_file(content: str, name: str, tmp_path: Path) ->
     assert rule.score(DocumentText("the")) == pytest.approx(math.log(0.75))
 
 
-def test_a_line_without_a_count_is_named_with_its_number(tmp_path: Path) -> None:
+def test_line_without_a_count_is_named_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "counts.tsv"
     path.write_text("the\t3\nboat one\n")
     with pytest.raises(
@@ -61,11 +61,11 @@ def test_a_line_without_a_count_is_named_with_its_number(tmp_path: Path) -> None
         UnigramLogProbFilter(str(path)).score(DocumentText("a"))
 
 
-def test_what_is_missing_is_a_problem_of_the_plan(tmp_path: Path) -> None:
+def test_missing_option_is_a_problem_of_the_plan(tmp_path: Path) -> None:
     [problem] = UnigramLogProbFilter("none.tsv").check()
     assert problem == "counts: no file none.tsv"
     [problem] = UnigramLogProbFilter({}).check()
-    assert problem == "counts is empty, but must hold words and how often they occur"
+    assert problem.startswith("counts is empty")
     [problem] = PerplexityFilter("none.arpa").check()
     assert problem == "model: no file none.arpa"
 
@@ -88,7 +88,7 @@ def test_perplexity_is_that_of_the_model(tmp_path: Path) -> None:
         assert rule.score(DocumentText(text)) > 1
 
 
-def test_a_file_that_is_not_a_model_is_named(tmp_path: Path) -> None:
+def test_file_that_is_not_a_model_is_named(tmp_path: Path) -> None:
     pytest.importorskip("kenlm")
     path = tmp_path / "broken.arpa"
     path.write_text("nothing of the kind\n" * 10)
@@ -96,7 +96,7 @@ def test_a_file_that_is_not_a_model_is_named(tmp_path: Path) -> None:
         PerplexityFilter(str(path)).score(DocumentText("a"))
 
 
-def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kenlm", None)
     with pytest.raises(
         PluginError, match=r"package kenlm: pip install 'curator-text\[perplexity\]'"

@@ -1,4 +1,4 @@
-"""All rule sets: one pass over each document, and counts as if each had run alone."""
+"""Fused rule sets give the same results and counts as single ones."""
 
 import pickle
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ WORDS = "the house and a garden have been with us to be found of late".split()  
 
 
 def prose(seed: int, lines: int = 6) -> str:
-    """Sentences of eleven words, no two alike."""
+    """Return different sentences of eleven words."""
     rows = []
     for row in range(lines):
         chosen = [WORDS[(seed + row * 3 + place * (row + 1)) % len(WORDS)] for place in range(9)]
@@ -61,7 +61,7 @@ RECORDS: list[dict[str, Any]] = [
 def run(
     stages: Sequence[TextRule], records: list[dict[str, Any]], *, fuse: bool
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str, int]]]:
-    """What is left and what was dropped."""
+    """Return the kept rows and the dropped ones."""
     schema = pa.schema({"id": pa.int64(), "text": pa.string()})
     batch = DocumentBatch(pa.Table.from_pylist(records, schema))
     stages = [stage.with_(name=f"{i} {stage.name}") for i, stage in enumerate(stages)]
@@ -76,16 +76,16 @@ def run(
 
 
 def test_fused_rule_sets_agree_with_single_ones() -> None:
-    kept, gone = run(SETS, RECORDS, fuse=True)
+    kept, dropped = run(SETS, RECORDS, fuse=True)
     assert [one["id"] for one in kept] == [0, 3, 5]
     assert kept[0]["text"] == prose(1)  # the edited text is in the column
-    assert gone == [
+    assert dropped == [
         ("c4_quality_filter", "lorem_ipsum", 1),
         ("fine_web_quality_filter", "char_dup_ratio", 1),
         ("gopher_quality_filter", "gopher_short_doc", 1),
         ("gopher_repetition_filter", "empty", 2),
     ]
-    assert run(SETS, RECORDS, fuse=False) == (kept, gone)
+    assert run(SETS, RECORDS, fuse=False) == (kept, dropped)
 
 
 @given(texts=st.lists(st.one_of(st.none(), st.text(st.sampled_from("ab the.\n[1]{")))))
@@ -103,7 +103,7 @@ def test_fused_and_single_rules_agree_on_any_batch(texts: list[str | None]) -> N
 
 @dataclass
 class Picky(TextFilter):
-    """Fails over one text, and scores the others by what it is shown."""
+    """Fails on one text, and scores the others by their length."""
 
     reason = "too long"
 
@@ -118,7 +118,7 @@ class Picky(TextFilter):
         return score < 10_000
 
 
-def test_filters_behind_an_edit_get_the_edited_text() -> None:
+def test_filters_after_an_edit_get_the_edited_text() -> None:
     records = [RECORDS[0], {"id": 8, "text": prose(3)}]
     stages = [C4QualityFilter(), Picky(score_field="length")]
     done = run_stages(stages, [DocumentBatch.from_pylist(records)], on_error="quarantine")
@@ -131,7 +131,7 @@ def test_filters_behind_an_edit_get_the_edited_text() -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.null()])
-def test_the_column_keeps_its_type(kind: pa.DataType) -> None:
+def test_edited_column_keeps_its_type(kind: pa.DataType) -> None:
     texts = [None] if kind == pa.null() else [prose(1)]
     [kept, *_] = C4QualityFilter().process(DocumentBatch(pa.table({"text": pa.array(texts, kind)})))
     assert isinstance(kept, DocumentBatch)
@@ -140,7 +140,7 @@ def test_the_column_keeps_its_type(kind: pa.DataType) -> None:
 
 
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
-def test_sets_travel_between_processes(rules: RuleSet) -> None:
+def test_rule_sets_can_be_pickled(rules: RuleSet) -> None:
     assert pickle.loads(pickle.dumps(rules)) == rules
 
 
@@ -165,23 +165,23 @@ def test_every_text_has_an_outcome(rules: RuleSet, text: str) -> None:
 
 
 def reasons_named_by(rules: RuleSet) -> str:
-    """Every reason stands in what the class says of itself."""
+    """Return the reasons that the docstring of the class names."""
     numbered = " ".join(f"top_{n}_gram duplicated_{n}_n_grams" for n in range(2, 11))
     return f"{type(rules).__doc__} {numbered}"
 
 
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
-def test_blank_texts_are_dropped_under_a_name(rules: RuleSet) -> None:
+def test_blank_texts_are_dropped_with_a_reason(rules: RuleSet) -> None:
     batch = DocumentBatch(pa.table({"text": pa.array([None, "", " \n\u3000"], pa.string())}))
-    [kept, gone] = rules.process(batch)
+    [kept, dropped] = rules.process(batch)
     assert isinstance(kept, DocumentBatch)
-    assert isinstance(gone, Dropped)
-    assert (kept.num_items, gone.items) == (0, 3)
-    assert gone.reason in reasons_named_by(rules)
+    assert isinstance(dropped, Dropped)
+    assert (kept.num_items, dropped.items) == (0, 3)
+    assert dropped.reason in reasons_named_by(rules)
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_pipeline_counts_by_rule_and_writes_the_edited_text(tmp_path: Path, workers: int) -> None:
+def test_pipeline_counts_by_rule_and_writes_the_edited_text(tmp_path: Path, workers: int) -> None:
     batch = DocumentBatch.from_pylist(RECORDS)
     source = tmp_path / "in"
     source.mkdir()

@@ -1,4 +1,4 @@
-"""What filters found is told to the report: every score once, compiled or asked in Python."""
+"""Filters report each score once, with both engines."""
 
 import json
 import random
@@ -45,7 +45,7 @@ def rules() -> list[TextFilter]:
 
 
 def expected() -> list[Scores]:
-    """What each rule says of each text that those before it left."""
+    """Return the scores of each rule for the texts that earlier rules kept."""
     left = [text for text in texts() if text.strip()]
     found = []
     for rule in rules():

@@ -37,7 +37,7 @@ def long_enough(text: str) -> bool:
     return len(text) > 4
 
 
-def test_several_rules_in_one_keep_their_own_counts() -> None:
+def test_several_rules_keep_their_own_counts() -> None:
     stage = ScoreFilter([WordCountFilter(2), NumbersFilter()], score_field=["words", "numbers"])
     outcomes = stage.process(batch())
     assert kept(outcomes) == [{"text": "one two three", "words": 3.0, "numbers": 0.0}]
@@ -47,7 +47,7 @@ def test_several_rules_in_one_keep_their_own_counts() -> None:
     }
 
 
-def test_stages_are_called_after_their_rules_so_that_two_do_not_clash() -> None:
+def test_stages_are_named_after_their_rules_without_clashes() -> None:
     stages = [
         ScoreFilter(WordCountFilter(2)),
         ScoreFilter([NumbersFilter(), long_enough]),
@@ -63,7 +63,7 @@ def test_stages_are_called_after_their_rules_so_that_two_do_not_clash() -> None:
     }
 
 
-def test_a_name_of_ones_own_stands_alone_or_in_front() -> None:
+def test_given_name_is_used_alone_or_as_a_prefix() -> None:
     one = ScoreFilter(WordCountFilter()).with_(name="mine")
     two = ScoreFilter([WordCountFilter(), NumbersFilter()]).with_(name="mine")
     assert [stage.name for stage in one.parts()] == ["mine"]
@@ -71,7 +71,7 @@ def test_a_name_of_ones_own_stands_alone_or_in_front() -> None:
     assert names == ["mine_word_count_filter", "mine_numbers_filter"]
 
 
-def test_invert_turns_each_rule_that_it_is_said_of() -> None:
+def test_invert_applies_to_single_rules() -> None:
     stage = ScoreFilter([WordCountFilter(2), NumbersFilter()], invert=[False, True])
     outcomes = stage.process(batch())
     assert kept(outcomes) == [{"text": "7 7"}]
@@ -92,11 +92,11 @@ def test_rules_may_read_several_columns() -> None:
 
 
 def forgetful(text: str) -> bool:  # type: ignore[empty-body]
-    """A rule whose author forgot the `return`."""
+    """A rule with a missing `return`."""
     text.isascii()
 
 
-def test_a_function_of_a_text_is_a_rule() -> None:
+def test_function_of_a_text_is_a_rule() -> None:
     outcomes = ScoreFilter(long_enough, score_field="long").process(batch())
     assert kept(outcomes) == [{"text": "one two three", "long": 1.0}]
     assert dropped(outcomes) == {"rejected by long_enough": 3}
@@ -105,7 +105,7 @@ def test_a_function_of_a_text_is_a_rule() -> None:
     assert FunctionFilter(functools.partial(long_enough)).name == "long_enough"
 
 
-def test_a_function_that_fails_concerns_one_text() -> None:
+def test_function_that_fails_quarantines_one_text() -> None:
     outcomes = ScoreFilter(lambda text: 1 / (len(text) - 4)).process(batch())
     [rejected] = [one for one in outcomes if isinstance(one, Rejected)]
     assert rejected.reason.startswith("ZeroDivisionError: division by zero (test_scoring.py:")
@@ -118,7 +118,7 @@ def shorter_than_the_longest(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.less(lengths, pc.max(lengths))
 
 
-def test_a_function_of_a_column_sees_what_is_left_at_its_turn() -> None:
+def test_column_function_gets_the_remaining_texts() -> None:
     stages = [ScoreFilter([NumbersFilter(), ColumnFilter(shorter_than_the_longest)])]
     run = run_stages([*stages, WordCountFilter(1)], [batch()])
     assert run.outputs[0].to_pylist() == [{"text": "four"}]  # type: ignore[attr-defined]
@@ -129,7 +129,7 @@ def test_a_function_of_a_column_sees_what_is_left_at_its_turn() -> None:
     ]
 
 
-def test_a_function_of_a_column_gives_scores_too() -> None:
+def test_column_function_gives_scores() -> None:
     rule = ColumnFilter(pc.utf8_length, score_field="n", invert=True)
     assert kept(rule.process(batch([{"text": "a"}, {"text": " "}]))) == []
     scores = ColumnFilter(lambda texts: [1, None], score_field="n")
@@ -137,7 +137,7 @@ def test_a_function_of_a_column_gives_scores_too() -> None:
     assert kept(outcomes) == [{"text": "a", "n": 1.0}]
 
 
-def test_a_function_of_a_column_that_fails_is_asked_text_by_text() -> None:
+def test_column_function_that_fails_is_called_text_by_text() -> None:
     def fragile(texts: pa.ChunkedArray) -> list[bool]:
         if "7 7" in texts.to_pylist():
             raise RuntimeError("no sevens")
@@ -149,7 +149,7 @@ def test_a_function_of_a_column_that_fails_is_asked_text_by_text() -> None:
     assert rejected.reason.startswith("RuntimeError: no sevens (test_scoring.py:")
 
 
-def test_a_function_of_a_column_must_answer_for_each_text() -> None:
+def test_column_function_must_return_a_value_per_text() -> None:
     with pytest.raises(PipelineError, match="the function gave 1 values for 3 texts; it must give"):
         ColumnFilter(lambda texts: [True]).process(batch())
 
@@ -173,7 +173,7 @@ def test_scores_are_fused_with_filters() -> None:
     assert len(fused.members) == 3
 
 
-def test_a_filter_of_a_column_uses_scores_made_before() -> None:
+def test_filter_uses_an_existing_score_column() -> None:
     scored = kept(Score(WordCountFilter(), "n").process(batch()))
     by_rule = Filter(WordCountFilter(2), "n").process(batch(scored))
     assert [row["n"] for row in kept(by_rule)] == [3.0, 2.0]
@@ -185,21 +185,21 @@ def test_a_filter_of_a_column_uses_scores_made_before() -> None:
 
 
 @pytest.mark.parametrize("stage", [ScoreFilter(forgetful), Filter(forgetful, "text")])
-def test_a_function_that_returns_nothing_is_named_with_its_line(stage: ScoreFilter) -> None:
+def test_function_that_returns_none_is_named_with_its_line(stage: ScoreFilter) -> None:
     outcomes = stage.process(batch([{"text": "a"}]))
     [rejected] = [one for one in outcomes if isinstance(one, Rejected)]
     assert "forgetful (test_scoring.py:" in rejected.reason
     assert "returned None" in rejected.reason
 
 
-def test_a_filter_that_fails_on_a_value_sets_that_one_aside() -> None:
+def test_value_that_fails_is_quarantined_alone() -> None:
     outcomes = Filter(lambda n: 1 / n, "n").process(batch([{"n": 0}, {"n": 1}]))
     assert kept(outcomes) == [{"n": 1}]
     [rejected] = [one for one in outcomes if isinstance(one, Rejected)]
     assert rejected.reason.startswith("ZeroDivisionError: division by zero (test_scoring.py:")
 
 
-def test_it_runs_in_a_worker_as_by_hand() -> None:
+def test_process_by_hand_agrees_with_a_run() -> None:
     stage = ScoreFilter([WordCountFilter(2), SymbolsToWordsFilter()])
     assert kept(run_stage(stage, batch())) == kept(stage.process(batch())) == ROWS[:2]
 
@@ -220,7 +220,7 @@ def test_it_runs_in_a_worker_as_by_hand() -> None:
         (lambda: Filter([len], ["a", "b"]), "filter_field has 2 entries for 1 rules"),
     ],
 )
-def test_mistakes_are_told_where_they_are_made(make: Any, problem: str) -> None:
+def test_invalid_arguments_are_refused_by_the_constructor(make: Any, problem: str) -> None:
     with pytest.raises(PipelineError, match=problem):
         make()
 
@@ -229,7 +229,7 @@ def test_mistakes_are_told_where_they_are_made(make: Any, problem: str) -> None:
     ("rule", "column", "fact"),
     [(len, None, "None"), (123, "n", "123"), (WordCountFilter, "n", "WordCountFilter(...)")],
 )
-def test_a_filter_without_rule_or_column_is_refused(rule: Any, column: Any, fact: str) -> None:
+def test_filter_without_rule_or_column_is_refused(rule: Any, column: Any, fact: str) -> None:
     with pytest.raises(PipelineError) as caught:
         Filter(rule, column)
     assert fact in str(caught.value)

@@ -32,7 +32,7 @@ def kept_urls(
     return [row["url"] for row in stage.process(batch)[0].to_pylist()]  # type: ignore[union-attr]
 
 
-def test_a_domain_stands_for_everything_under_it() -> None:
+def test_domain_includes_its_subdomains() -> None:
     urls = [
         "https://bad.example/x",
         "http://WWW.Bad.Example:8080/",
@@ -44,21 +44,22 @@ def test_a_domain_stands_for_everything_under_it() -> None:
 
 
 @pytest.mark.parametrize("url", [None, "", "no address", "http://[broken"])
-def test_what_has_no_domain_stays(url: str | None) -> None:
+def test_url_without_a_domain_is_kept(url: str | None) -> None:
     urls = [url, "http://a.example/"]
     assert kept_urls(BlockedDomainsFilter(["b.example"]), urls) == urls
 
 
-def test_the_dropped_are_counted_under_one_reason() -> None:
+def test_dropped_urls_have_one_reason() -> None:
     batch = DocumentBatch.from_pylist([{"at": "http://a.b"}, {"at": "http://c.d"}])
     _, dropped = BlockedDomainsFilter(["a.b"], url_field="at").process(batch)
     assert isinstance(dropped, Dropped)
     assert (dropped.reason, dropped.items) == ("its domain is blocked", 1)
 
 
-def test_a_text_in_place_of_a_list_is_a_problem_of_the_plan() -> None:
+def test_single_text_instead_of_a_list_is_a_problem_of_the_plan() -> None:
     [problem] = BlockedDomainsFilter("a.example").check()
-    assert problem == "domains is the text 'a.example', but must be a list: [a.example]"
+    assert "domains is the text 'a.example'" in problem
+    assert "[a.example]" in problem
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def hosts(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_lists_are_read_in_the_shapes_they_come_in(hosts: str) -> None:
+def test_published_list_formats_are_read(hosts: str) -> None:
     blocked = ["ads", "tracker", "popup", "wild", "x.wild", "whole", "xn--bcher-kva", "plain"]
     stays = ["page", "other", "localhost"]
     urls: list[str | None] = [f"http://{name}.example/only/this" for name in [*blocked, *stays]]
@@ -77,20 +78,20 @@ def test_lists_are_read_in_the_shapes_they_come_in(hosts: str) -> None:
     assert kept_urls(both, urls) == [urls[-3], urls[-1]]
 
 
-def test_the_promises_of_stages(hosts: str) -> None:
+def test_filter_fulfills_the_stage_contract(hosts: str) -> None:
     batch = DocumentBatch.from_pylist([{"url": "http://ads.example/"}, {"url": None}, {"url": "x"}])
     check_stage(BlockedDomainsFilter(files=[hosts]), batch)
     check_stage(BlockedUrlsFilter(["a.example/b"]), batch)
     check_stage(UrlWordsFilter(["ads"]), batch)
 
 
-def test_pages_are_told_by_host_path_and_query() -> None:
+def test_urls_are_compared_by_host_path_and_query() -> None:
     same = ["https://www.a.example:443/b/#top", "http://a.example/b", "A.example/b/"]
     others = ["https://a.example/", "https://a.example/b?x=1", "https://b.a.example/b"]
     assert kept_urls(BlockedUrlsFilter(["http://a.example/b"]), [*same, *others]) == others
 
 
-def test_words_are_whole_words() -> None:
+def test_url_words_match_whole_words() -> None:
     urls: list[str | None] = [
         "http://a.example/free-CASINO/poker",
         "http://casinos.example/",
@@ -101,7 +102,7 @@ def test_words_are_whole_words() -> None:
     assert kept_urls(UrlWordsFilter(["casino", "x"], min_words=2), urls) == [urls[0], urls[1], None]
 
 
-def test_a_set_of_hashes_knows_its_names_and_few_others() -> None:
+def test_hash_set_has_few_false_positives() -> None:
     names = HashedSet(f"site-{number}.example" for number in range(50_000))
     assert len(names) == 50_000
     assert all(f"site-{number}.example" in names for number in range(0, 50_000, 7))
@@ -109,7 +110,7 @@ def test_a_set_of_hashes_knows_its_names_and_few_others() -> None:
     assert "x" not in HashedSet([])
 
 
-def test_it_takes_eight_bytes_for_each() -> None:
+def test_hash_set_takes_eight_bytes_per_name() -> None:
     before = pa.total_allocated_bytes()
     names = HashedSet(map(str, range(100_000)))
     assert pa.total_allocated_bytes() - before <= 8 * len(names) + 4096
@@ -117,7 +118,7 @@ def test_it_takes_eight_bytes_for_each() -> None:
 
 
 @pytest.mark.timeout(20)
-def test_hostile_urls_take_no_time() -> None:
+def test_time_is_bounded_for_hostile_urls() -> None:
     urls = ["http://" + "a." * 500_000, "http://" + "[" * 100_000, "/" * 10**6, "\x00\ud7ff"]
     started = time.process_time()
     for stage in (BlockedDomainsFilter(["b"]), BlockedUrlsFilter(["b"]), UrlWordsFilter(["b"])):
@@ -125,7 +126,7 @@ def test_hostile_urls_take_no_time() -> None:
     assert time.process_time() - started < 5
 
 
-def test_bytes_that_are_no_text_are_no_url() -> None:
+def test_invalid_utf8_is_not_a_url() -> None:
     raw = pa.array([b"\xff\xfe", b"http://a.example"]).view(pa.string())
     kept, dropped = BlockedDomainsFilter(["a.example"]).process(
         DocumentBatch(pa.table({"url": raw}))
@@ -133,20 +134,17 @@ def test_bytes_that_are_no_text_are_no_url() -> None:
     assert (kept.num_items, dropped.items) == (1, 1)  # type: ignore[union-attr]
 
 
-def test_mistakes_are_problems_of_the_plan(tmp_path: Path) -> None:
-    assert list(BlockedDomainsFilter().check()) == [
-        "neither domains nor files are given, so nothing would be dropped"
-    ]
-    assert list(BlockedUrlsFilter(files=["no/such/list.txt"]).check()) == [
-        "no such file: no/such/list.txt"
-    ]
-    assert list(UrlWordsFilter("casino", min_words=0).check()) == [
-        "words is the text 'casino', but must be a list: [casino]",
-        "min_words is 0, but must be 1 or more",
-    ]
+def test_invalid_options_are_problems_of_the_plan(tmp_path: Path) -> None:
+    [problem] = BlockedDomainsFilter().check()
+    assert "neither domains nor files" in problem
+    [problem] = BlockedUrlsFilter(files=["no/such/list.txt"]).check()
+    assert "no/such/list.txt" in problem
+    words, min_words = UrlWordsFilter("casino", min_words=0).check()
+    assert "words is the text 'casino'" in words
+    assert "min_words is 0" in min_words
 
 
-def test_a_file_of_something_else_is_no_list(tmp_path: Path) -> None:
+def test_file_without_a_list_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "pages.txt"
     path.write_text("# nothing\na.example/b\n")
     expected = f"{path} names no domains: is it the right file?"

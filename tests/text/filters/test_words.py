@@ -36,16 +36,16 @@ def test_mean_word_length_is_a_mean() -> None:
         ("#a#", 1.0),
     ],
 )
-def test_symbols_are_hashes_and_ellipses_that_stand_alone(text: str, score: float) -> None:
+def test_symbols_are_single_hashes_and_ellipses(text: str, score: float) -> None:
     assert SymbolsToWordsFilter().score(DocumentText(text)) == pytest.approx(score)
 
 
-def test_symbols_keep_exactly_one_in_ten() -> None:
+def test_symbols_limit_is_inclusive() -> None:
     assert SymbolsToWordsFilter().passes("# " + "word " * 9)
     assert not SymbolsToWordsFilter().passes("# " + "word " * 8)
 
 
-def test_common_words_count_each_time_and_only_in_lower_case() -> None:
+def test_common_words_count_each_time_in_lower_case_only() -> None:
     full = CommonEnglishWordsFilter(stop_at_false=False)
     assert full.score(DocumentText("the cat and the dog")) == 3
     assert CommonEnglishWordsFilter().score(DocumentText("the cat and the dog")) == 2

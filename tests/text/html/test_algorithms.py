@@ -1,4 +1,4 @@
-"""Stop lists: what jusText and stop_word_density keep of a page in each language."""
+"""Stop lists: jusText and stop_word_density keep running text in each language."""
 
 # ruff: noqa: E501, RUF001 - letters of other scripts are meant.
 

@@ -6,11 +6,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from curator_core import InputError
-from curator_text.html.sandbox import Extracted, Page, Sandbox
+from curator_text.html.sandbox import Extracted, HtmlPage, Sandbox
 
 pytest.importorskip("resiliparse")
 
-PAGES = [Page(pa.py_buffer(f"<title>{number}</title><p>text".encode())) for number in range(200)]
+PAGES = [
+    HtmlPage(pa.py_buffer(f"<title>{number}</title><p>text".encode())) for number in range(200)
+]
 
 
 def own_children() -> set[int]:
@@ -54,7 +56,7 @@ def count_page_faults(process: int) -> int:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has this setting")
 def test_process_keeps_memory_for_the_next_page(sandbox: Sandbox) -> None:
-    large = Page(pa.py_buffer(b"<p>A line that is text, and <b>long</b> enough.</p>" * 2000))
+    large = HtmlPage(pa.py_buffer(b"<p>A line that is text, and <b>long</b> enough.</p>" * 2000))
     before = own_children()
     assert len(list(sandbox.extract([large] * 5))) == 5
     [process] = own_children() - before

@@ -1,4 +1,4 @@
-"""The share-alike model, where it is installed."""
+"""The share-alike model, if it is installed."""
 
 import pytest
 from curator_text.language_id.models import FASTTEXT, bundled_model, load_identifier, model_problem

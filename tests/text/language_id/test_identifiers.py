@@ -59,12 +59,10 @@ def test_invalid_bytes_quarantine_only_their_row() -> None:
 
 
 def test_invalid_options_are_problems_of_the_plan() -> None:
-    assert list(LanguageIdentifier(language_field="text").check()) == [
-        "its results would replace 'text', the column that holds the text"
-    ]
-    assert list(ScriptIdentifier(script_field="a", score_field="a").check()) == [
-        "both of its results would be written to 'a'"
-    ]
+    [problem] = LanguageIdentifier(language_field="text").check()
+    assert "would replace 'text'" in problem
+    [problem] = ScriptIdentifier(script_field="a", score_field="a").check()
+    assert "would be written to 'a'" in problem
     [problem] = LanguageIdentifier("no/such.ftz").check()
     assert "model 'no/such.ftz' is not a file (use cld2, fasttext, " in problem
 

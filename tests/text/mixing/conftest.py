@@ -1,4 +1,4 @@
-"""Corpora on disk, and what workflows made of them."""
+"""Corpora on disk, and the results of workflows."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def corpus(tmp_path: Path) -> Corpus:
 
 
 def rows_of(folder: Path | str) -> list[dict[str, Any]]:
-    """All rows of a result, file by file in the order of names."""
+    """Return all rows of a result, in the order of file names."""
     return [
         json.loads(line)
         for path in sorted(Path(folder).rglob("*.jsonl"))

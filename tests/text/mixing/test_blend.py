@@ -78,7 +78,7 @@ def test_repeats_are_spread_over_the_whole_result(
 def test_sample_is_independent_of_the_output_order(
     corpus: Corpus, rows_of: RowsOf, tmp_path: Path
 ) -> None:
-    """What chooses a row must not decide where it goes, or a sample would be at the beginning."""
+    """The choice of a row must not determine its place: a sample would be at the beginning."""
     web, more = corpus("web", 1000), corpus("more", 500)
     blend(tmp_path / "out", (web, 1), (more, 1), rows=200).run(HERE)
     places = [

@@ -48,7 +48,7 @@ def test_every_row_is_written_once_in_another_order(
 
 
 def numbers_by_key(work: Path, buckets: int) -> list[int]:
-    """What the buckets hold, one after another: names of files follow from where the input lay."""
+    """Return the contents of the buckets in order; file names depend on the input's path."""
     reading = BucketReading(buckets)
     groups = ExchangeListing(str(work / "buckets"), buckets).process(Empty())
     batches = [batch for group in groups for batch in reading.process(group)]

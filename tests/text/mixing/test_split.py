@@ -82,9 +82,8 @@ def test_invalid_options_are_reported() -> None:
     assert "the share of 'test' is -0.1, but must be between 0 and 1" in list(
         HashSplitter({"train": 1.1, "test": -0.1}).check()
     )
-    assert list(HashSplitter({}).check()) == [
-        "shares is empty; name the parts, as in {train: 0.9, test: 0.1}"
-    ]
+    [problem] = HashSplitter({}).check()
+    assert "shares is empty" in problem
     [problem] = HashSplitter(by=["split"]).check()
     assert "split_field is 'split'" in problem
 

@@ -1,7 +1,7 @@
-"""Tiny models, saved once for all tests; the tests that need none run without torch too."""
+"""Tiny models, saved once; tests that need none also run without torch."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +21,7 @@ if not (find_spec("torch") and find_spec("transformers")):
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """The folder of a tiny model by its name."""
+    """Return a function from the name of a tiny model to its folder."""
     import tiny_models as made
 
     root = tmp_path_factory.mktemp("models")
@@ -51,8 +51,19 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
 
 @pytest.fixture(autouse=True)
 def _one_thread() -> None:
-    """Tiny matrices gain nothing by threads, and lose much where others use the cores."""
+    """Use one thread: tiny matrices gain nothing from more."""
     if find_spec("torch"):
         import torch
 
         torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_garbage_collection() -> Iterator[None]:
+    """Tiny models hold no GPU memory, and each collection takes a fifth of a second."""
+    if not find_spec("torch"):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("curator_text.models.base.empty_device_cache", lambda: None)
+        yield

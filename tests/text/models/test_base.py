@@ -1,4 +1,4 @@
-"""Models in pipelines: on every executor, on devices that are full or not there."""
+"""Models in pipelines, on devices that are full or missing."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ Tiny = Callable[[str], str]
 
 
 class SmallDevice(torch.nn.Module):
-    """A network on a device with room for few tokens, which says so as CUDA does."""
+    """A network on a device with little memory, which fails as CUDA does."""
 
     def __init__(self, network: torch.nn.Module, room: int) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class SmallDevice(torch.nn.Module):
         return self.network(ids, mask)
 
 
-def worked(parts: Sequence[Any], texts: Sequence[str]) -> list[Any]:
+def process(parts: Sequence[Any], texts: Sequence[str]) -> list[Any]:
     task: Any = DocumentBatch.from_pylist([{"text": text} for text in texts])
     for part in parts:
         [task, *rejected] = part.process(task)
@@ -50,11 +50,11 @@ def test_out_of_memory_halves_batches_without_changing_answers(
     parts = flatten([stage])
     for part in parts:
         part.setup(WorkerInfo())
-    [expected] = worked(parts, texts)
+    [expected] = process(parts, texts)
     model = parts[1]
     small = model._network = SmallDevice(model._network, room=12)
     with caplog.at_level(logging.WARNING, logger="curator_text"):
-        [found] = worked(parts, texts)
+        [found] = process(parts, texts)
 
     assert small.asked == [8, 4, 2, 2, 2, 2, 2, 1]
     assert found.data["text"].to_pylist() == texts
@@ -71,7 +71,7 @@ def test_cpu_batches_are_limited_in_tokens(tiny: Tiny) -> None:
     for part in parts:
         part.setup(WorkerInfo())
     network = parts[1]._network = SmallDevice(parts[1]._network, room=4096)
-    [found] = worked(parts, ["river " * 62] * 100 + ["wind"] * 300)
+    [found] = process(parts, ["river " * 62] * 100 + ["wind"] * 300)
     assert network.asked == [64, 64, 256, 16]
     assert None not in found.data["label"].to_pylist()
 
@@ -81,7 +81,7 @@ def test_document_too_large_for_the_device_is_quarantined_alone(tiny: Tiny) -> N
     for part in parts:
         part.setup(WorkerInfo())
     parts[1]._network = SmallDevice(parts[1]._network, room=8)
-    task, rejected = worked(parts, ["river", "casino " * 20, "wind"])
+    task, rejected = process(parts, ["river", "casino " * 20, "wind"])
 
     assert task.data["text"].to_pylist() == ["river", "wind"]
     assert None not in task.data["label"].to_pylist()
@@ -98,13 +98,13 @@ def raw(folder: Path, count: int = 30) -> list[str]:
     return texts
 
 
-def judged(executor: Any, tmp_path: Path, folder: str, **options: Any) -> dict[int, str]:
+def classify(executor: Any, tmp_path: Path, folder: str, **options: Any) -> dict[int, str]:
     stages = [
         JsonlReader(str(tmp_path / "raw" / "*.jsonl")),
         SequenceClassifier(model=folder, **options),
         JsonlWriter(str(tmp_path / "out")),
     ]
-    Pipeline("judge", stages=stages).run(executor)
+    Pipeline("classify", stages=stages).run(executor)
     rows = [json.loads(line) for file in sorted((tmp_path / "out").glob("*.jsonl"))
             for line in file.read_text().splitlines()]  # fmt: skip
     return {row["id"]: row["label"] for row in rows}
@@ -124,7 +124,7 @@ def test_model_uses_only_the_cores_of_its_worker(tiny: Tiny, cpus: float, thread
 @pytest.mark.parametrize("workers", [0, 2])
 def test_local_run(tiny: Tiny, tmp_path: Path, workers: int) -> None:
     texts = raw(tmp_path / "raw")
-    found = judged(LocalExecutor(workers), tmp_path, tiny("labels"), device="cpu")
+    found = classify(LocalExecutor(workers), tmp_path, tiny("labels"), device="cpu")
     assert sorted(found) == list(range(len(texts)))
     by_text: dict[str, set[str]] = {}
     for number, label in found.items():
@@ -133,15 +133,27 @@ def test_local_run(tiny: Tiny, tmp_path: Path, workers: int) -> None:
     assert len(set(found.values())) > 1
 
 
+def test_worker_whose_gpu_torch_cannot_use_runs_on_the_cpu(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    parts = flatten([SequenceClassifier(model=tiny("labels"), device="cuda")])
+    for part in parts:
+        part.setup(WorkerInfo(gpu_ids=("0",)))
+    [found] = process(parts, ["river", "wind"])
+    assert None not in found.data["label"].to_pylist()
+
+
+@pytest.mark.soak
 @pytest.mark.skipif(find_spec("curator_streaming") is None, reason="needs the streaming executor")
-def test_cluster_gpu_that_torch_cannot_use_is_an_error(tiny: Tiny, tmp_path: Path) -> None:
+def test_cluster_whose_gpu_torch_cannot_use_runs_on_the_cpu(tiny: Tiny, tmp_path: Path) -> None:
     from curator_ray.cluster.connection import connected
     from curator_ray.cluster.private import PrivateCluster
     from curator_streaming.executor import StreamingExecutor
 
     texts = raw(tmp_path / "raw")
     with connected(private=PrivateCluster(cpus=2, gpus=1, object_store_gb=0.2)):
-        found = judged(StreamingExecutor(), tmp_path, tiny("labels"), device="cuda")
+        found = classify(StreamingExecutor(), tmp_path, tiny("labels"), device="cuda")
     assert sorted(found) == list(range(len(texts)))
 
 
@@ -152,6 +164,6 @@ def test_half_precision_on_a_cpu(tiny: Tiny) -> None:
         parts = flatten([SequenceClassifier(model=tiny("labels"), **options)])
         for part in parts:
             part.setup(WorkerInfo())
-        found.append(worked(parts, ["the river reads"])[0].to_pylist()[0]["all"])
+        found.append(process(parts, ["the river reads"])[0].to_pylist()[0]["all"])
     assert found[0] != found[1]
     assert found[1] == pytest.approx(found[0], abs=0.1)

@@ -43,7 +43,7 @@ def rows_of(stage: Any, *texts: str | None) -> list[dict[str, Any]]:
 
 
 def by_hand(folder: str, text: str) -> torch.Tensor:
-    """What the saved model says about one text, worked out with transformers alone."""
+    """Return the logits of the saved model for one text, by transformers alone."""
     library = import_transformers()
     tokens = library.AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")
     model = library.AutoModelForSequenceClassification.from_pretrained(folder).eval()
@@ -118,8 +118,8 @@ def test_defaults_of_the_published_models() -> None:
     assert QualityClassifier().model_inference_batch_size == 256
 
 
-class Up:
-    """The parts of a model in one worker, for many batches."""
+class LoadedClassifier:
+    """The parts of a classifier, set up once for many batches."""
 
     def __init__(self, stage: Any) -> None:
         self.parts = flatten([stage])
@@ -134,8 +134,8 @@ class Up:
 
 
 @cache
-def up(kind: type, folder: str, size: int, by_length: bool) -> Up:
-    return Up(kind(model=folder, probabilities_field="all", device="cpu",
+def load(kind: type, folder: str, size: int, by_length: bool) -> LoadedClassifier:
+    return LoadedClassifier(kind(model=folder, probabilities_field="all", device="cpu",
                    model_inference_batch_size=size, sort_by_length=by_length))  # fmt: skip
 
 
@@ -147,8 +147,8 @@ def test_answers_are_independent_of_order_and_batches(tiny: Tiny, data: st.DataO
     order = data.draw(st.permutations(texts))
     size, by_length = data.draw(st.sampled_from([2, 3, 5])), data.draw(st.booleans())
     for kind, model in ((SequenceClassifier, "labels"), (QualityClassifier, "quality")):
-        expected = up(kind, tiny(model), 1, True).probabilities(texts)
-        found = up(kind, tiny(model), size, by_length).probabilities(order)
+        expected = load(kind, tiny(model), 1, True).probabilities(texts)
+        found = load(kind, tiny(model), size, by_length).probabilities(order)
         assert list(found) == list(order)
         for text in texts:
             assert found[text] == pytest.approx(expected[text], abs=1e-5)
@@ -203,7 +203,7 @@ def test_tokens_are_limited_to_the_positions_of_the_model(tiny: Tiny) -> None:
 def test_run_records_the_digest_of_the_weights(tiny: Tiny) -> None:
     stage = FineWebEduClassifier(model=tiny("score"), device="cpu")
     report = run_stages([stage], [batch(*TEXTS)]).report
-    [(known_as, texts)] = report.of(1).models.items()  # behind the tokens
+    [(known_as, texts)] = report.of(1).models.items()  # after the tokenizer
     assert known_as.startswith(f"{Path(tiny('score')).name} sha256:")
     assert texts == len(TEXTS)
 

@@ -1,4 +1,4 @@
-"""Finding models, with no network: the real cache of Hugging Face, filled by hand."""
+"""Models are found without a network, in a cache of Hugging Face filled by the test."""
 
 import shutil
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def cached(cache: Path, name: str, folder: str, revision: str = "main") -> None:
-    """Put a folder where a download of it would be."""
+    """Copy a folder to where its download would be."""
     repo = cache / f"models--{name.replace('/', '--')}"
     shutil.copytree(folder, repo / "snapshots" / ("0" * 40))
     (repo / "refs").mkdir()
@@ -48,9 +48,6 @@ def test_missing_model_error_says_what_to_give(tmp_path: Path) -> None:
     message = str(caught.value)
     assert "stage 'sequence_classifier_tokens' could not prepare its node" in message
     assert "cannot get model 'someone/gone' from Hugging Face: " in message
-    assert (
-        "give the folder of a model, or its name at Hugging Face, such as 'owner/name'" in message
-    )
     assert "set HF_HUB_OFFLINE=1" in message
     assert "token_variable" in message
 
@@ -58,7 +55,5 @@ def test_missing_model_error_says_what_to_give(tmp_path: Path) -> None:
 def test_missing_packages_are_named_with_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("curator_core.model.optional_dependencies.find_spec", lambda name: None)
     [problem] = TextModelSource("owner/name").problems()
-    assert problem == (
-        "model 'owner/name' needs torch, transformers and safetensors, which are not installed: "
-        "pip install 'curator-text[models]'"
-    )
+    for fact in ("'owner/name'", "torch, transformers and safetensors", "'curator-text[models]'"):
+        assert fact in problem

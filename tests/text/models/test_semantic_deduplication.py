@@ -93,7 +93,7 @@ def test_command_line(tmp_path: Path, raw: Path, tiny: Tiny) -> None:
 
 
 def test_embedder_and_workflow_agree_on_the_column(tmp_path: Path, raw: Path, tiny: Tiny) -> None:
-    """Two commands, neither of which names it."""
+    """Neither of the two commands names the column."""
     stages = [
         ParquetReader(str(raw / "b.parquet")),
         TextEmbedder(model=tiny("sentences"), device="cpu"),

@@ -1,4 +1,4 @@
-"""Tiny models with fixed weights, saved as published ones are."""
+"""Tiny models with fixed weights, in the format of published ones."""
 
 import json
 from pathlib import Path
@@ -81,7 +81,7 @@ def _weights(prefix: str, module: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def save_first_token_model(folder: Path, labels: list[str], *, whole: bool = True) -> Path:
-    """As NVIDIA publishes its classifiers: a DeBERTa, and one layer over its first token."""
+    """Save a DeBERTa with one layer over its first token, as NVIDIA publishes classifiers."""
     torch.manual_seed(11)
     folder.mkdir(parents=True, exist_ok=True)
     config = deberta_config()
@@ -180,7 +180,7 @@ def save_adapter(folder: Path, layer: str) -> None:
 
 
 def save_sentence_model(folder: Path, pooling: dict[str, bool], *, normalize: bool) -> Path:
-    """As sentence-transformers saves them: a list of parts, each with a folder."""
+    """Save a model in the format of sentence-transformers: parts with a folder each."""
     torch.manual_seed(29)
     library.BertModel(bert_config(), add_pooling_layer=False).save_pretrained(folder)
     save_tokenizer(folder)

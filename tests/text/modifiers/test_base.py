@@ -70,14 +70,14 @@ def texts_after(stage: TextModifier | TextRewriter, texts: list[str | None]) -> 
 
 
 @every_modifier
-def test_keeps_what_every_stage_promises(stage: TextModifier | TextRewriter) -> None:
+def test_modifier_fulfills_the_stage_contract(stage: TextModifier | TextRewriter) -> None:
     rows = [{"text": "A & B.\n\nhome\n*so* www.a.example"}, {"text": None}, {"text": ""}]
     check_stage(stage, DocumentBatch.from_pylist(rows))
 
 
 @every_modifier
 @pytest.mark.parametrize("beside", [[], ["text"]])
-def test_a_missing_text_stays_missing(
+def test_missing_text_stays_missing(
     stage: TextModifier | TextRewriter, beside: list[str | None]
 ) -> None:
     assert texts_after(stage, [None, *beside])[0] is None
@@ -86,7 +86,7 @@ def test_a_missing_text_stays_missing(
 @every_modifier
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_hostile_texts_come_out_soon(stage: TextModifier | TextRewriter, text: str) -> None:
+def test_hostile_texts_are_modified_quickly(stage: TextModifier | TextRewriter, text: str) -> None:
     [after] = texts_after(stage, [text])
     assert after is not None
     assert len(after) <= 2 * len(text) + 20
@@ -94,14 +94,14 @@ def test_hostile_texts_come_out_soon(stage: TextModifier | TextRewriter, text: s
 
 @every_modifier
 @given(text=st.text())
-def test_every_text_becomes_a_text(stage: TextModifier | TextRewriter, text: str) -> None:
+def test_every_text_can_be_modified(stage: TextModifier | TextRewriter, text: str) -> None:
     [after] = texts_after(stage, [text])
     assert after is not None
 
 
 @every_modifier
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_text_may_be_stored_in_several_ways(
+def test_text_may_have_any_arrow_type(
     stage: TextModifier | TextRewriter, kind: pa.DataType
 ) -> None:
     table = pa.table({"text": pa.array(["One.", None]).cast(kind)})
@@ -110,13 +110,13 @@ def test_text_may_be_stored_in_several_ways(
 
 
 @every_modifier
-def test_a_column_of_something_else_is_named(stage: TextModifier | TextRewriter) -> None:
+def test_column_of_another_type_is_named(stage: TextModifier | TextRewriter) -> None:
     expected = "column 'text' holds int64, but must hold text; name the column of text in text_fie"
     with pytest.raises(StageError, match=expected):
         run_stage(stage, DocumentBatch.from_pylist([{"text": 7}]))
 
 
-def test_the_other_columns_and_the_given_batch_stay_as_they_are() -> None:
+def test_other_columns_and_the_input_are_unchanged() -> None:
     batch = DocumentBatch.from_pylist([{"id": 1, "text": "a  b", "url": "u"}])
     [changed] = run_stage(WhitespaceNormalizer(), batch)
     assert isinstance(changed, DocumentBatch)
@@ -131,7 +131,7 @@ class Reciprocal(TextRewriter):
         return "\ud800" if text == "half" else str(1 / int(text))
 
 
-def test_a_text_that_cannot_be_rewritten_is_set_aside_alone() -> None:
+def test_text_that_fails_is_quarantined_alone() -> None:
     rows = [{"text": text} for text in ("4", "0", None, "half", "2")]
     run = run_stages([Reciprocal()], [DocumentBatch.from_pylist(rows)], on_error="quarantine")
     [left] = run.outputs
@@ -143,7 +143,7 @@ def test_a_text_that_cannot_be_rewritten_is_set_aside_alone() -> None:
     assert "surrogates not allowed" in second.reason
 
 
-def test_what_was_set_aside_is_kept_whole() -> None:
+def test_quarantined_record_is_complete() -> None:
     batch = DocumentBatch.from_pylist([{"id": 1, "text": "0"}, {"id": 2, "text": "1"}])
     run = run_stages([Reciprocal()], [batch], on_error="quarantine")
     subtask = run.report.quarantined[0].subtask
@@ -157,14 +157,14 @@ class Counting(TextRewriter):
         return len(text)  # type: ignore[return-value]
 
 
-def test_something_else_than_a_text_is_no_text() -> None:
+def test_modifier_must_return_a_text() -> None:
     expected = "rewrite returned 3, but must return a text"
     with pytest.raises(StageError, match=expected):
         run_stage(Counting(), DocumentBatch.from_pylist([{"text": "abc"}]))
 
 
 @every_modifier
-def test_bytes_that_are_no_text_are_set_aside_alone(stage: TextModifier | TextRewriter) -> None:
+def test_invalid_utf8_is_quarantined_alone(stage: TextModifier | TextRewriter) -> None:
     raw = pa.array([b"One.", b"\xff\xfe", None]).view(pa.string())
     run = run_stages([stage], [DocumentBatch(pa.table({"text": raw}))], on_error="quarantine")
     [left] = run.outputs

@@ -19,11 +19,11 @@ Nobody on the quay knew why {yet}.
 lorem ipsum is said here."""
 
 
-def test_lines_that_are_no_prose_go_and_the_page_stays() -> None:
+def test_lines_that_are_not_prose_are_removed() -> None:
     assert C4LineCleaner().rewrite(PAGE) == CLEAN
 
 
-def test_every_option_is_one_of_the_filters() -> None:
+def test_options_are_those_of_the_filter() -> None:
     keeps = C4LineCleaner(
         remove_citations=False,
         filter_no_terminal_punct=False,
@@ -35,7 +35,7 @@ def test_every_option_is_one_of_the_filters() -> None:
     assert C4LineCleaner(max_word_length=4).rewrite("It was late\nIt was so.") == "It was so."
 
 
-def test_where_the_filter_keeps_a_page_both_leave_the_same_of_it() -> None:
+def test_cleaned_text_is_that_of_the_filter() -> None:
     page = "\n".join([*PAGE.replace("{yet}", "yet").split("\n")[:5], *["One more line here."] * 5])
     [kept, *_] = C4QualityFilter().process(DocumentBatch.from_pylist([{"text": page}]))
     assert isinstance(kept, DocumentBatch)
@@ -43,9 +43,9 @@ def test_where_the_filter_keeps_a_page_both_leave_the_same_of_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "Home | News"])
-def test_what_is_left_of_nothing_is_empty(text: str) -> None:
+def test_text_without_prose_becomes_empty(text: str) -> None:
     assert C4LineCleaner().rewrite(text) == ""
 
 
-def test_it_is_a_stage_as_stages_should_be() -> None:
+def test_stage_fulfills_the_stage_contract() -> None:
     check_stage(C4LineCleaner(), DocumentBatch.from_pylist([{"text": PAGE}, {"text": None}]))

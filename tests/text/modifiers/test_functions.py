@@ -24,46 +24,46 @@ def rows_after(stage: Modify, rows: Rows | None = None) -> Rows:
     return changed.to_pylist()  # type: ignore[attr-defined, no-any-return]
 
 
-def test_a_function_rewrites_a_column() -> None:
+def test_function_rewrites_a_column() -> None:
     assert [row["text"] for row in rows_after(Modify(shout))] == ["FIRST TEXT", None]
 
 
-def test_it_keeps_what_every_stage_promises() -> None:
+def test_stage_fulfills_the_stage_contract() -> None:
     check_stage(Modify([shout, len], output_fields=[None, "size"]), DocumentBatch.from_pylist(ROWS))
     check_stage(Modify(joined, [["title", "text"]], "both"), DocumentBatch.from_pylist(ROWS))
 
 
-def test_or_writes_another_one() -> None:
+def test_function_writes_another_column() -> None:
     rows = rows_after(Modify(len, "text", "size"))
     assert [row["size"] for row in rows] == [10, None]
     assert [row["text"] for row in rows] == ["first text", None]
 
 
-def test_columns_reach_a_function_by_name() -> None:
+def test_columns_are_passed_by_name() -> None:
     rows = rows_after(Modify(joined, [["title", "text"]], "text"))
     assert [row["text"] for row in rows] == ["One: first text", None]
 
 
-def test_it_is_asked_where_something_is_there() -> None:
+def test_missing_values_are_not_passed() -> None:
     rows = rows_after(Modify(joined, [["title", "text"]], "text"), [{"title": None, "text": "a"}])
     assert rows[0]["text"] == "None: a"
 
 
-def test_functions_and_modifiers_follow_each_other() -> None:
+def test_functions_and_modifiers_run_in_order() -> None:
     stage = Modify([shout, UrlRemover(), Slicer(0, 5)], ["text", "text", "text"], "short")
     assert [row["short"] for row in rows_after(stage)] == ["first", None]
     stage = Modify([shout, Slicer(0, 5)])
     assert [row["text"] for row in rows_after(stage)] == ["FIRST", None]
 
 
-def test_what_one_function_writes_the_next_one_may_read() -> None:
+def test_function_may_read_the_column_of_the_one_before() -> None:
     stage = Modify([shout, len], ["text", "loud"], ["loud", "size"])
     assert stage.inputs() == ("text",)
     assert stage.outputs() == ("loud", "size")
     assert [row["size"] for row in rows_after(stage)] == [10, None]
 
 
-def test_a_whole_batch_at_once() -> None:
+def test_batch_function_gets_a_whole_column() -> None:
     sizes = []
 
     def many(texts: list[str]) -> list[str]:
@@ -78,7 +78,7 @@ def test_a_whole_batch_at_once() -> None:
     assert sizes == [2]
 
 
-def test_several_columns_of_a_whole_batch() -> None:
+def test_batch_function_gets_several_columns() -> None:
     def many(title: list[str], text: list[str]) -> list[str]:
         return [f"{a}/{b}" for a, b in zip(title, text, strict=True)]
 
@@ -91,7 +91,7 @@ def strict_batch(texts: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("batched", [False, True])
-def test_a_document_that_fails_is_set_aside_alone(batched: bool) -> None:
+def test_document_that_fails_is_quarantined_alone(batched: bool) -> None:
     def alone(text: str) -> str:
         return strict_batch([text])[0]
 
@@ -104,7 +104,7 @@ def test_a_document_that_fails_is_set_aside_alone(batched: bool) -> None:
     assert run.counts.items_rejected == 1
 
 
-def test_a_batch_function_that_loses_some_is_found_out() -> None:
+def test_batch_function_must_return_a_value_per_row() -> None:
     expected = "the function returned 0 values for 1"
     with pytest.raises(StageError, match=expected):
         rows_after(Modify(lambda texts: [], batched=True))
@@ -129,11 +129,11 @@ def test_a_batch_function_that_loses_some_is_found_out() -> None:
         ),
     ],
 )
-def test_mistakes_are_problems_of_the_plan(stage: Modify, problem: str) -> None:
+def test_invalid_options_are_problems_of_the_plan(stage: Modify, problem: str) -> None:
     assert list(stage.check()) == [problem]
 
 
-def test_it_is_called_like_its_functions() -> None:
+def test_stage_is_named_after_its_functions() -> None:
     assert Modify(shout).name == "modify_shout"
     assert Modify([shout, UrlRemover()]).name == "modify_shout_url_remover"
     assert Modify(lambda text: text).name == "modify"
@@ -148,6 +148,6 @@ def test_it_is_called_like_its_functions() -> None:
         (Modify(str.upper, [None]), ("input_fields", "None")),  # type: ignore[list-item]
     ],
 )
-def test_what_is_no_modifier_or_no_column_is_told(stage: Modify, facts: tuple[str, str]) -> None:
+def test_other_objects_are_refused(stage: Modify, facts: tuple[str, str]) -> None:
     [problem] = stage.check()
     assert all(fact in problem for fact in facts)

@@ -23,12 +23,12 @@ def modified(stage: TextModifier, text: str) -> str:
         ("ftp://a.example http:/ www.", "ftp://a.example http:/ www."),
     ],
 )
-def test_addresses(text: str, after: str) -> None:
+def test_urls_are_removed(text: str, after: str) -> None:
     assert modified(UrlRemover(), text) == after
 
 
 @given(st.text(st.sampled_from("htps:/w.a \t\n\x1c\x85\u00a0\u2003\u2028\u3000X"), max_size=40))
-def test_blanks_are_what_python_calls_blanks(text: str) -> None:
+def test_url_ends_at_any_white_space(text: str) -> None:
     expected = re.sub(r"https?://\S+|www\.\S+", "", text, flags=re.IGNORECASE)
     assert modified(UrlRemover(), text) == expected
 
@@ -43,12 +43,12 @@ def test_blanks_are_what_python_calls_blanks(text: str) -> None:
         ("**half", "half"),
     ],
 )
-def test_markdown(text: str, after: str) -> None:
+def test_markdown_is_removed(text: str, after: str) -> None:
     assert modified(MarkdownRemover(), text) == after
 
 
 @given(st.text(st.sampled_from("*_[]()a \n"), max_size=40))
-def test_markdown_line_by_line(text: str) -> None:
+def test_markdown_is_removed_line_by_line(text: str) -> None:
     lines = text.split("\n")
     for pattern in (r"\*\*(.*?)\*\*", r"\*(.*?)\*", r"_(.*?)_", r"\[.*?\]\((.*?)\)"):
         lines = [re.sub(pattern, r"\1", line) for line in lines]
@@ -70,5 +70,5 @@ def test_markdown_line_by_line(text: str) -> None:
         ('"\nx"', '"\nx"'),
     ],
 )
-def test_quotation_marks(text: str, after: str) -> None:
+def test_quotation_marks_are_removed(text: str, after: str) -> None:
     assert modified(QuotationRemover(), text) == after

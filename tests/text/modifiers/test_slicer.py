@@ -20,5 +20,5 @@ TEXT = "  Title: one. two. END rest  "
         (Slicer(100, 200), ""),
     ],
 )
-def test_parts(stage: Slicer, part: str) -> None:
+def test_slices_of_a_text(stage: Slicer, part: str) -> None:
     assert stage.rewrite(TEXT) == part

@@ -28,17 +28,17 @@ def test_unicode_forms() -> None:
 
 
 @given(st.text(st.sampled_from("ae\u0301\u0327\u0323\u05b0"), max_size=29))
-def test_ordinary_marks_are_normalized_as_python_does(text: str) -> None:
+def test_normalization_agrees_with_python(text: str) -> None:
     assert normalized(text, UnicodeNormalizer()) == unicodedata.normalize("NFC", text)
 
 
-def test_no_more_than_30_marks_stand_in_a_row() -> None:
+def test_runs_of_marks_are_limited_to_30() -> None:
     after = normalized("e" + "\u0327" * 70, UnicodeNormalizer())
     assert [len(part) for part in after.split("\u034f")] == [30, 30, 10]
     assert after[0] == "\u0229"
 
 
-def test_control_characters_go_and_white_space_stays() -> None:
+def test_control_characters_are_removed_but_not_white_space() -> None:
     rows = [{"text": "a\x00b\x1b[1m\tc\nd\r\ne\x7ff\x85g\x0ch\x9fi"}]
     [after] = run_stage(ControlCharacterRemover(), DocumentBatch.from_pylist(rows))
     assert after.to_pylist()[0]["text"] == "ab[1m\tc\nd\r\nef\x85g\x0chi"
@@ -55,11 +55,11 @@ def test_control_characters_go_and_white_space_stays() -> None:
         ("&#12345678901234567890;", "&#12345678901234567890;"),
     ],
 )
-def test_entities(text: str, decoded: str) -> None:
+def test_html_entities_are_decoded(text: str, decoded: str) -> None:
     assert HtmlEntityDecoder().rewrite(text) == decoded
 
 
-def test_texts_that_were_decoded_wrongly_are_repaired() -> None:
+def test_wrongly_decoded_texts_are_repaired() -> None:
     assert UnicodeReformatter().rewrite("sch\u00c3\u00b6n") == "sch\u00f6n"
     assert UnicodeReformatter(fix_encoding=False).rewrite("sch\u00c3\u00b6n") == "sch\u00c3\u00b6n"
 
@@ -83,28 +83,28 @@ def test_texts_that_were_decoded_wrongly_are_repaired() -> None:
         (UnicodeReformatter(normalization="NFC"), "e\u0301", "\u00e9"),
     ],
 )  # fmt: skip
-def test_its_options_are_those_of_ftfy(stage: UnicodeReformatter, text: str, after: str) -> None:
+def test_options_are_those_of_ftfy(stage: UnicodeReformatter, text: str, after: str) -> None:
     assert stage.rewrite(text) == after
 
 
 @pytest.mark.timeout(20)
-def test_a_normal_form_of_endless_marks_does_not_take_endless_time() -> None:
+def test_time_is_bounded_for_long_runs_of_marks() -> None:
     after = UnicodeReformatter(normalization="NFC").rewrite("e" + "\u0301\u0327" * 100_000)
     assert len(after) > 200_000
 
 
 @given(st.text(st.characters(max_codepoint=127), max_size=60))
-def test_what_is_left_alone_ftfy_would_leave_alone(text: str) -> None:
+def test_unchanged_texts_are_unchanged_by_ftfy(text: str) -> None:
     assert UnicodeReformatter().rewrite(text) == ftfy.fix_text(text, NEMO)
 
 
-def test_a_configuration_of_ftfy_stands_for_all_options() -> None:
+def test_ftfy_config_replaces_all_options() -> None:
     stage = UnicodeReformatter(ftfy.TextFixerConfig(uncurl_quotes=True, unescape_html=False))
     assert list(stage.check()) == []
     assert stage.rewrite("\u201ca\u201d &amp; sch\u00c3\u00b6n") == '"a" &amp; sch\u00f6n'
 
 
-def test_a_configuration_beside_other_options_is_told() -> None:
+def test_ftfy_config_with_other_options_is_refused() -> None:
     config = ftfy.TextFixerConfig()
     [problem] = UnicodeReformatter(config, uncurl_quotes=True).check()
     assert "uncurl_quotes" in problem

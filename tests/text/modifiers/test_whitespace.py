@@ -18,7 +18,7 @@ def modified(stage: TextModifier, text: str) -> str:
         ("a\r\n\r\n\r\nb", "a\n\nb"),
     ],
 )
-def test_newlines(text: str, clean: str) -> None:
+def test_newlines_are_normalized(text: str, clean: str) -> None:
     assert modified(NewlineNormalizer(), text) == clean
 
 
@@ -32,5 +32,5 @@ def test_newlines(text: str, clean: str) -> None:
         ("好\u3000的", "好 的"),
     ],
 )
-def test_white_space(text: str, clean: str) -> None:
+def test_white_space_is_normalized(text: str, clean: str) -> None:
     assert modified(WhitespaceNormalizer(), text) == clean

@@ -1,4 +1,4 @@
-"""What is planted is found, what only looks like it is not, and no text takes long."""
+"""Planted data is found, lookalikes are not, and time is linear."""
 
 import ipaddress
 import string
@@ -231,5 +231,5 @@ def test_time_is_linear_in_the_length(text: str) -> None:
         find_pii(given_text)
         return time.process_time() - started
 
-    assert seconds(text) < 2  # what starts over at each character would need minutes
+    assert seconds(text) < 2  # quadratic time would be minutes
     assert min(seconds(text * 2) for _ in range(2)) < 8 * seconds(text) + 0.2

@@ -47,9 +47,8 @@ def test_invalid_options_are_problems_of_the_plan() -> None:
     [problem] = PiiRedactor([]).check()
     assert "kinds is empty" in problem
     assert "iban, credit_card, email, ip, phone" in problem
-    assert list(PiiFinder(pii_field="text").check()) == [
-        "pii_field is 'text', the column that holds the text"
-    ]
-    assert list(PiiFinder(["name"]).check()) == [  # type: ignore[list-item]
-        "unknown kind 'name' (known: credit_card, email, iban, ip, phone)"
-    ]
+    [problem] = PiiFinder(pii_field="text").check()
+    assert "pii_field is 'text'" in problem
+    [problem] = PiiFinder(["name"]).check()  # type: ignore[list-item]
+    assert "'name'" in problem
+    assert "credit_card, email, iban, ip, phone" in problem

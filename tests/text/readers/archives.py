@@ -1,4 +1,4 @@
-"""Web archives to test with, written as crawlers write them."""
+"""Web archives for tests, in the format of crawlers."""
 
 import gzip
 from collections.abc import Iterable
@@ -25,5 +25,5 @@ def record(
 
 
 def zipped(records: Iterable[bytes], level: int = 6) -> bytes:
-    """Each record a gzip member of its own."""
+    """Compress each record as a separate gzip member."""
     return b"".join(gzip.compress(one, level, mtime=0) for one in records)

@@ -1,4 +1,4 @@
-"""The tests share how archives are written, so this folder has to be on the path."""
+"""Put this folder on the path, so that tests can import `archives`."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Folders as Hugging Face lays them out: a folder for each configuration, a name for each split."""
+"""Folders in the layout of Hugging Face: one per configuration, file names by split."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def folder(root: Path) -> Path:
     return root
 
 
-def test_read_all_of_it_or_one_configuration_or_one_split(tmp_path: Path) -> None:
+def test_whole_dataset_configuration_or_split_can_be_read(tmp_path: Path) -> None:
     root = folder(tmp_path)
     assert len(texts(str(root))) == 6
     assert texts(str(root / "de")) == ["de test 0", "de train 0", "de train 1"]

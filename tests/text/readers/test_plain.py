@@ -7,14 +7,14 @@ from curator_core import Empty
 from curator_core.model.files import FilePart
 from curator_core.testing import StageRun, check_stage, run_stages
 from curator_text import TextReader
-from curator_text.readers.plain import TextReading, Unit
+from curator_text.readers.plain import TextReading, TextUnit
 from hypothesis import given
 from hypothesis import strategies as st
 
 POEM = "one\ntwo\n\n\n  \nthree\r\nfour\n\nfive"
 
 
-def read(path: Path, unit: Unit = "file") -> StageRun:
+def read(path: Path, unit: TextUnit = "file") -> StageRun:
     return run_stages([TextReader(str(path), unit=unit)], [Empty()], on_error="quarantine")
 
 
@@ -32,7 +32,7 @@ def texts(run: StageRun) -> list[str]:
 )
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 def test_file_line_and_paragraph_units(
-    tmp_path: Path, name: str, unit: Unit, expected: list[str]
+    tmp_path: Path, name: str, unit: TextUnit, expected: list[str]
 ) -> None:
     data = b"\xef\xbb\xbf" + POEM.encode()
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)

@@ -112,7 +112,7 @@ def test_damage_loses_only_nearby_records(place: int, cuts: set[int]) -> None:
     data[place] ^= 0x55
     urls, damage = read(bytes(data))
     assert len(urls) >= len(ALL) - 1
-    assert len(damage) <= 1  # none in fields that are not checked, such as times
+    assert len(damage) <= 1  # none in unchecked fields, such as times
     assert in_parts(bytes(data), cuts) == (urls, damage)
 
 

@@ -1,19 +1,19 @@
 """Base workflows that decide about whole documents, with or without an index of earlier crawls."""
 
-import logging
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from curator_core import FilePart, InputError, Pipeline, WorkflowResult
+from curator_core.logs import log
 from curator_core.run.locks import LockedFolder
 
 from curator_dedup.index import Crawls, Index, crawl_output, output_name, record_crawls
 from curator_dedup.intermediate_files import counts_in
 from curator_dedup.passes.decide import Keep
 from curator_dedup.passes.remove import CLUSTER_COLUMNS, DocumentRemover
-from curator_dedup.report.curve import Curve
+from curator_dedup.report.curve import BandCurve
 from curator_dedup.workflow import DocumentWorkflow, partitions_for
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from curator_dedup.report.clusters import Verification
     from curator_dedup.report.files import ReportData
 
-_log = logging.getLogger("curator_core.dedup")
+_log = log("curator_core.dedup")
 
 _PARTITION_BYTES = 1 << 30
 """Bytes of input per partition, which take a few hundred megabytes of hashes in memory."""
@@ -57,7 +57,7 @@ class ClusterWorkflow(DocumentWorkflow):
         return CLUSTER_COLUMNS if self.has_clusters else ()
 
     @property
-    def curve(self) -> Curve | None:
+    def curve(self) -> BandCurve | None:
         """The probability that two documents are compared, by their similarity; None if always."""
         return None
 

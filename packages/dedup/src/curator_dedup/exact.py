@@ -19,13 +19,13 @@ from curator_core import (
     WorkflowResult,
 )
 from curator_core.io.filesystems import StorageOptions, base_name
-from curator_core.io.shuffle import ExchangeReader, read_partition
+from curator_core.io.shuffle import ExchangeReader
 from curator_core.model.ids import fingerprint
 
 from curator_dedup.columns import DIGEST, binary_column, words_in
 from curator_dedup.document_workflow import IndexedWorkflow
 from curator_dedup.hashing import normalized, text_hashes
-from curator_dedup.index import Crawls, folder_of_partition
+from curator_dedup.index import Crawls
 from curator_dedup.intermediate_files import FolderWriter, batch_for_folder, with_counts
 from curator_dedup.passes.decide import (
     Keep,
@@ -42,6 +42,7 @@ from curator_dedup.passes.list import (
     block_id,
     extra_files,
     main_files,
+    read_columns,
     read_parts,
 )
 from curator_dedup.passes.sign import EMPTY, NO_RECORD, TEXT, DocumentCounts, DocumentRows
@@ -119,7 +120,7 @@ def _hash_column(texts: Sequence[str | None], is_empty: Mask) -> pa.Array:
 
 
 @dataclass
-class DuplicateDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
+class HashDeciding(ProcessingStage[DocumentBatch, DocumentBatch]):
     """Compare the hashes of a partition: decide which documents with duplicates are kept.
 
     Columns: block, file, row, keep, is_duplicate (there is a better one), cluster_id (the hash, for
@@ -181,13 +182,18 @@ class HashOptions:
     normalize: bool = False
 
 
+def _partition_folder(number: int) -> str:
+    """Return the folder of a partition in the index."""
+    return f"{number:04d}"
+
+
 @dataclass
 class HashListing(PartitionListing):
     """List partitions of hashes; in the index, each partition has a folder of its own."""
 
     def partition_of_crawl(self, file: FilePart, number: int) -> Iterable[FilePart]:
         folder = base_name(file.path.rpartition("/")[0])
-        return [file] if folder == base_name(folder_of_partition("", number)) else []
+        return [file] if folder == _partition_folder(number) else []
 
 
 @dataclass
@@ -208,20 +214,13 @@ class HashComparing(ProcessingStage[FileGroup, DocumentBatch]):
             return None
         origins = pc.cast(hashes["origin"], pa.string())
         hashes = hashes.set_column(hashes.column_names.index("origin"), "origin", origins)
-        indexed = self._indexed_hashes(extra_files(task))
+        schema = pa.schema([("hash", DIGEST), ("origin", pa.string())])
+        indexed = read_columns(extra_files(task), schema, 1, self.storage_options)
         is_own = pc.is_in(indexed["origin"], value_set=pc.unique(origins))
         others = indexed.filter(pc.invert(is_own))
         has_text = pc.equal(hashes["state"], TEXT)
         known = pc.and_(has_text, pc.is_in(hashes["hash"], value_set=others["hash"]))
         return self.compared(hashes, known, task)
-
-    def _indexed_hashes(self, parts: Sequence[FilePart]) -> pa.Table:
-        schema = pa.schema([("hash", DIGEST), ("origin", pa.string())])
-        tables = [schema.empty_table()]
-        for part in parts:
-            table = read_partition(part, 1, schema.names, self.storage_options)
-            tables.append(table.cast(schema))
-        return pa.concat_tables(tables)
 
     @abstractmethod
     def compared(
@@ -254,7 +253,7 @@ class HashIndexing(HashComparing):
             return None
         once = fresh.group_by("hash", use_threads=False).aggregate([("origin", "first")])
         table = pa.table({"hash": once["hash"], "origin": once["origin_first"]})
-        folder = folder_of_partition("", task.metadata[PARTITION]).lstrip("/")
+        folder = _partition_folder(task.metadata[PARTITION])
         return batch_for_folder(folder, table, key="hash", partitions=1)
 
 
@@ -302,7 +301,7 @@ class ExactDeduplicationWorkflow(IndexedWorkflow):
         return Pipeline("hash", stages=[self.listing(), hashing, writer])
 
     def _decide(self, partitions: int) -> Pipeline:
-        deciding = DuplicateDeciding(self.keep, self.keep_empty)
+        deciding = HashDeciding(self.keep, self.keep_empty)
         writer = self.exchange("decisions", "block", partitions)
         stages = [*self._read_hashes(partitions), deciding, writer]
         return self.intermediate_pipeline("decide", stages)

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 _FORMAT = 2
 
 
-def folder_of_partition(folder: str, number: int) -> str:
-    return join(folder, f"{number:04d}")
-
-
 @dataclass(frozen=True)
 class Index:
     """An index in a folder."""
@@ -137,7 +133,7 @@ def _full_path(path: str, storage_options: StorageOptions | None) -> str:
 
 
 def _crawl_of(index: Index, output: str, *, overwrites: bool) -> str:
-    """Return the crawl of a workflow that has not used the index previous.
+    """Return the crawl of a workflow that has not used the index before.
 
     An earlier crawl into the same output counts as another crawl, whose result was moved or is
     appended to, unless its result is overwritten.

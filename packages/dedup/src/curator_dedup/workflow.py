@@ -28,7 +28,7 @@ from curator_dedup.input_fields import MissingFields, sample_fields
 from curator_dedup.intermediate_files import counts_in
 from curator_dedup.option_checks import wrong_choices, wrong_types
 from curator_dedup.passes.list import BlockListing
-from curator_dedup.passes.remove import DocumentWriter, Format
+from curator_dedup.passes.remove import DocumentWriter, OutputFormat
 
 if TYPE_CHECKING:
     from curator_dedup.report.files import ReportData
@@ -134,7 +134,7 @@ class DocumentWorkflow(DedupWorkflow):
     input_blocksize: int | str = "256MB"
     """Approximate maximum of input per task; small inputs are split more finely."""
 
-    output_format: Format = "same"
+    output_format: OutputFormat = "same"
     """Output format: the same as the input, jsonl or parquet."""
 
     compression: str | None = None
@@ -164,7 +164,7 @@ class DocumentWorkflow(DedupWorkflow):
     @property
     def allowed_values(self) -> Mapping[str, Sequence[Any]]:
         return {
-            "output_format": get_args(Format),
+            "output_format": get_args(OutputFormat),
             **super().allowed_values,
             "compression": (None, *COMPRESSIONS),
         }

@@ -34,6 +34,7 @@ from curator_dedup.passes.list import (
     extra_files,
     main_files,
     read_block_rows,
+    read_columns,
     read_parts,
 )
 from curator_dedup.passes.sign import document_ids
@@ -73,10 +74,7 @@ def read_entries(
 ) -> Entries:
     """Return the entries for a partition of keys, except those from files with these origins."""
     schema = pa.schema([("key", ID), ("doc", ID), ("origin", pa.string())])
-    tables = [schema.empty_table()]
-    for part in parts:
-        tables.append(read_partition(part, partitions, schema.names, storage_options).cast(schema))
-    table = pa.concat_tables(tables)
+    table = read_columns(parts, schema, partitions, storage_options)
     is_own = pc.is_in(table["origin"], value_set=pa.array(own_origins, pa.string()))
     table = table.filter(pc.invert(is_own))
     return Entries(*sorted_unique_pairs(numbers_in(table["key"]), numbers_in(table["doc"])))

@@ -34,7 +34,7 @@ from curator_dedup.intermediate_files import FolderWriter, counts_in, write_note
 from curator_dedup.option_checks import too_small
 from curator_dedup.passes.list import PartitionListing, PartitionReading
 from curator_dedup.report.clusters import Verification
-from curator_dedup.report.curve import Curve
+from curator_dedup.report.curve import BandCurve
 
 
 @dataclass
@@ -75,8 +75,8 @@ class FuzzyDeduplicationWorkflow(IndexedWorkflow):
     name = "fuzzy_deduplication"
 
     @property
-    def curve(self) -> Curve:
-        return Curve(self.num_bands, self.minhashes_per_band)
+    def curve(self) -> BandCurve:
+        return BandCurve(self.num_bands, self.minhashes_per_band)
 
     @property
     def signing(self) -> SigningOptions:

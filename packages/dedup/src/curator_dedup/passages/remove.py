@@ -23,15 +23,15 @@ from curator_dedup.intermediate_files import read_note, write_note
 from curator_dedup.line_reader import LineBatch, read_lines
 from curator_dedup.passages.repeats import in_order
 from curator_dedup.passages.spans import (
+    BlockRepeats,
     KeepPassages,
     RepeatedSpan,
-    Repeats,
     SpanFinder,
     cut_spans,
 )
 from curator_dedup.passages.windows import PassageRule
 from curator_dedup.passes.list import block_id, extra_files, is_parquet, main_files
-from curator_dedup.passes.remove import LINE, Batches, Format, column_bytes
+from curator_dedup.passes.remove import LINE, Batches, OutputFormat, column_bytes
 from curator_dedup.text_reader import column_of, read_tables
 
 MAX_EXAMPLES = 3
@@ -165,7 +165,7 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
     text_field: str = "text"
     keep: KeepPassages = "first"
     min_words: int = 0
-    output_format: Format = "same"
+    output_format: OutputFormat = "same"
     counts_folder: str | None = None
     """Folder for notes of what is cut out of each file."""
 
@@ -173,7 +173,7 @@ class PassageRemoving(ProcessingStage[FileGroup, DocumentBatch]):
 
     def process(self, task: FileGroup) -> Iterator[DocumentBatch | Dropped]:
         inputs = main_files(task)
-        repeats = Repeats.read(
+        repeats = BlockRepeats.read(
             block_id(inputs), extra_files(task), self.partitions, self.storage_options
         )
         batches = Batches(inputs, self.output_format)

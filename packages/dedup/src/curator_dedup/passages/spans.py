@@ -33,7 +33,7 @@ class RepeatedSpan:
 
 
 @dataclass(frozen=True)
-class Repeats:
+class BlockRepeats:
     """The repeated windows of a block, sorted by hash."""
 
     words: U64Array
@@ -49,7 +49,7 @@ class Repeats:
         parts: Sequence[FilePart],
         partitions: int,
         storage_options: StorageOptions | None,
-    ) -> "Repeats | None":
+    ) -> "BlockRepeats | None":
         rows = read_block_rows(block, parts, partitions, None, storage_options)
         if rows is None:
             return None
@@ -61,10 +61,10 @@ class Repeats:
         places = [table[name].to_numpy()[order] for name in ("first_row", "first_index")]
         return cls(words[order], no_file, places[0], places[1], paths)
 
-    def in_file(self, path: str) -> "Repeats":
+    def in_file(self, path: str) -> "BlockRepeats":
         """Return the same windows, with a mask of those whose first occurrence is in one file."""
         is_here = np.asarray(pc.equal(self.paths, path))
-        return Repeats(self.words, is_here, self.rows, self.numbers, self.paths)
+        return BlockRepeats(self.words, is_here, self.rows, self.numbers, self.paths)
 
     def find(self, words: U64Array) -> Indices:
         """Return for each window its index among the repeated ones, or -1."""
@@ -87,7 +87,7 @@ class SpanFinder:
     """Find the repeated spans of texts."""
 
     rule: PassageRule
-    repeats: Repeats
+    repeats: BlockRepeats
     keep: KeepPassages
 
     def spans(

@@ -14,7 +14,7 @@ from curator_dedup.hashing import U64Array
 from curator_dedup.passages.rolling_hash import hashes_of_stretches
 from curator_dedup.passes.group import Indices, Mask
 
-Unit: TypeAlias = Literal["words", "characters", "sentences", "lines"]
+PassageUnit: TypeAlias = Literal["words", "characters", "sentences", "lines"]
 
 _SPACE, _SYMBOL, _STOP, _WIDE_STOP, _CLOSER, _BREAK = (1 << bit for bit in range(6))
 _OTHERS = 0x10000
@@ -43,7 +43,7 @@ class Units:
         return np.asarray(np.arange(len(self.texts)) - firsts[self.texts])
 
 
-def find_units(texts: Sequence[str | None], unit: Unit, *, normalize: bool) -> Units:
+def find_units(texts: Sequence[str | None], unit: PassageUnit, *, normalize: bool) -> Units:
     """Return the units of texts; with `normalize`, ignore case, spaces, punctuation and symbols.
 
     Text that consists only of ignored characters is not a unit; neither is whitespace.
@@ -103,7 +103,9 @@ def _points(text: str) -> npt.NDArray[np.uint32]:
     return np.frombuffer(text.encode(coding, "surrogatepass"), np.uint32)
 
 
-def _begins(points: npt.NDArray[np.uint32], kinds: npt.NDArray[np.uint8], unit: Unit) -> Mask:
+def _begins(
+    points: npt.NDArray[np.uint32], kinds: npt.NDArray[np.uint8], unit: PassageUnit
+) -> Mask:
     """Return where a unit may begin: after the end of the previous one."""
     if unit == "characters":
         return np.ones(len(points), np.bool_)

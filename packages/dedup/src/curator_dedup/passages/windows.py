@@ -7,7 +7,7 @@ import numpy as np
 
 from curator_dedup.hashing import U64Array, mixed
 from curator_dedup.passages.rolling_hash import hashes_of_windows, sliding_minimum
-from curator_dedup.passages.units import Unit, Units, find_units
+from curator_dedup.passages.units import PassageUnit, Units, find_units
 from curator_dedup.passes.group import Indices, Mask
 
 _MIN_ANCHORED = 8
@@ -22,7 +22,7 @@ _OTHER = np.uint64(0xA0761D6478BD642F)
 class PassageRule:
     """Defines a passage: `size` consecutive units."""
 
-    unit: Unit
+    unit: PassageUnit
     size: int
     normalize: bool = False
 

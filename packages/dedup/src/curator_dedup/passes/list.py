@@ -220,6 +220,20 @@ def read_parts(
     return concat_tables(tables) if tables else None
 
 
+def read_columns(
+    parts: Sequence[FilePart],
+    schema: pa.Schema,
+    partitions: int,
+    storage_options: StorageOptions | None = None,
+) -> pa.Table:
+    """Return the columns of a schema from several parts of one partition; no parts, no rows."""
+    tables = [
+        read_partition(part, partitions, schema.names, storage_options).cast(schema)
+        for part in parts
+    ]
+    return pa.concat_tables([schema.empty_table(), *tables])
+
+
 def read_block_rows(
     block: str,
     parts: Sequence[FilePart],

@@ -134,7 +134,7 @@ def read_row_decisions(
     return Decisions(ids, table.rename_columns([renamed.get(name, name) for name in names]))
 
 
-Format: TypeAlias = Literal["same", "jsonl", "parquet"]
+OutputFormat: TypeAlias = Literal["same", "jsonl", "parquet"]
 """Output format: the same as the input, or one format for all."""
 
 LINE = "_curator_line"
@@ -155,7 +155,7 @@ class DocumentRemover(ProcessingStage[FileGroup, DocumentBatch]):
 
     partitions: int
     text_field: str = "text"
-    output_format: Format = "same"
+    output_format: OutputFormat = "same"
     clusters: bool = False
     storage_options: StorageOptions | None = field(default=None, repr=False)
 
@@ -307,7 +307,7 @@ def _num_bytes(table: pa.Table | Columns) -> int:
 class Batches:
     """Collects kept rows until there are enough for a file."""
 
-    def __init__(self, inputs: Sequence[FilePart], output_format: Format) -> None:
+    def __init__(self, inputs: Sequence[FilePart], output_format: OutputFormat) -> None:
         own = "parquet" if is_parquet(inputs[0].path) else "jsonl"
         self._format = own if output_format == "same" else output_format
         self._held: list[Any] = []

@@ -6,7 +6,7 @@ from curator_core.model.formatting import count, share
 from curator_report.html import facts_table, figures_table, page, section
 
 from curator_dedup.report.clusters import ClusterSummary, Pair
-from curator_dedup.report.curve import Curve
+from curator_dedup.report.curve import BandCurve
 from curator_dedup.report.html import MAX_ROWS, STYLE, bar, marked, more, sizes_table, unit
 
 _SIZES = ("documents in a cluster", "clusters", "documents")
@@ -68,7 +68,7 @@ def _domains(summary: ClusterSummary) -> str:
     return sentence + table + more(len(summary.domains), "domains")
 
 
-def _curve(curve: Curve | None) -> str:
+def _curve(curve: BandCurve | None) -> str:
     if curve is None:
         return ""
     rows = [[f"{s:.1f}", f"{100 * curve.probability(s):.2f} %"] for s in _SIMILARITIES]

@@ -7,11 +7,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from curator_core.io.filesystems import StorageOptions
+from curator_core.io.readers import Record
 from curator_core.model.formatting import count, share
 
-from curator_dedup.report.curve import Curve
+from curator_dedup.report.curve import BandCurve
 from curator_dedup.report.decisions import CollectedDecisions, ReportedCluster, read_decisions
-from curator_dedup.report.lookup import DocumentPlace, Record, look_up_documents
+from curator_dedup.report.lookup import DocumentPlace, look_up_documents
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class ClusterSummary:
     """Number of duplicates whose domains were read."""
 
     pairs: Sequence[Pair] = ()
-    curve: Curve | None = None
+    curve: BandCurve | None = None
     verification: Verification | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -121,7 +122,7 @@ class ReportedWorkflow:
     """The fields to show of a document."""
 
     url_field: str = "url"
-    curve: Curve | None = None
+    curve: BandCurve | None = None
     verification: Verification | None = None
     storage_options: StorageOptions | None = None
 

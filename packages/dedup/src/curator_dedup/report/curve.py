@@ -7,7 +7,7 @@ _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 220, 40, 30
 
 
 @dataclass(frozen=True)
-class Curve:
+class BandCurve:
     """The S-curve of `bands` bands of `rows` minhashes each."""
 
     bands: int

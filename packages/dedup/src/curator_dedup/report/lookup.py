@@ -1,7 +1,7 @@
 """Lookups: read single documents of a corpus by file and position, without reading the rest."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import orjson
@@ -15,11 +15,10 @@ from curator_core.io.filesystems import (
     open_filesystem,
     open_input,
 )
+from curator_core.io.readers import Record
 
 from curator_dedup.line_reader import read_lines
 from curator_dedup.passes.list import is_parquet
-
-Record: TypeAlias = dict[str, Any]
 
 MAX_LINE_BYTES = 1 << 24
 MAX_COMPRESSED_BYTES = 1 << 26

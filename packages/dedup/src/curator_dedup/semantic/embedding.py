@@ -45,7 +45,7 @@ def embedder(model: str) -> "AnyStage":
 
 
 @dataclass
-class TextReading(ProcessingStage[FileGroup, DocumentBatch]):
+class EmbeddingTextReading(ProcessingStage[FileGroup, DocumentBatch]):
     """Return the texts of a block with their positions.
 
     Lines that are not records have no text.

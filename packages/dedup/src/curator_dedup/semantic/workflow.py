@@ -26,7 +26,7 @@ from curator_dedup.semantic.embedding import (
     DOCUMENT_PLACE,
     ID,
     VECTOR_FIELD,
-    TextReading,
+    EmbeddingTextReading,
     embedder,
     missing_embedder,
 )
@@ -203,7 +203,7 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
 
     def _embed(self, model: str) -> Pipeline:
         """Return the pipeline that writes vectors of texts, with their documents' positions."""
-        reading = TextReading(self.text_field, self.id_field, self.storage)
+        reading = EmbeddingTextReading(self.text_field, self.id_field, self.storage)
         fields = [*DOCUMENT_PLACE, VECTOR_FIELD, *([ID] if self.id_field else [])]
         writer = ParquetWriter(
             self.folder("embedded"), compression=None, fields=fields, storage_options=self.storage

@@ -5,7 +5,7 @@ import numpy as np
 from curator_text.compiled.kernels import Array, kernel, part
 from curator_text.compiled.utf8 import characters_in, count_bytes, hash_of, is_same, without_spaces
 
-BLOCKS, REPEATED, REPEATED_LETTERS, BLOCK_LETTERS = range(4)
+BLOCKS, REPEATED, REPEATED_CHARS, BLOCK_CHARS = range(4)
 """Counts: blocks; repeats of earlier blocks and their characters; the characters of all blocks."""
 WIDTH = 4
 
@@ -33,7 +33,7 @@ def fill_blocks(
             _count_repeated(data, spans[:count], hashes, known, visit + 1, out[row])
         out[row, BLOCKS] = count
         for place in range(count):
-            out[row, BLOCK_LETTERS] += characters_in(data, spans[place, 0], spans[place, 1])
+            out[row, BLOCK_CHARS] += characters_in(data, spans[place, 0], spans[place, 1])
 
 
 @part
@@ -63,7 +63,7 @@ def _count_repeated(
                 and is_same(data, begin, start, end - start)
             ):
                 counts[REPEATED] += 1
-                counts[REPEATED_LETTERS] += characters_in(data, start, end)
+                counts[REPEATED_CHARS] += characters_in(data, start, end)
                 break
             slot = (slot + 1) & np.int64(mask)
         else:

@@ -107,7 +107,7 @@ def _edit(  # noqa: PLR0913 - kernels have no objects to carry them
             written[line] = 10
             line += 1
         behind = _copy(data, first, last, flags_of, limits.citations, written, line)
-        outcome = _judge_line(written, line, behind, phrases, limits)
+        outcome = _line_outcome(written, line, behind, phrases, limits)
         if outcome == REMOVED:
             continue
         if outcome != KEPT:
@@ -122,7 +122,7 @@ def _edit(  # noqa: PLR0913 - kernels have no objects to carry them
 
 
 @part
-def _judge_line(data: Array, start: int, end: int, phrases: Phrases, limits: Limits) -> int:
+def _line_outcome(data: Array, start: int, end: int, phrases: Phrases, limits: Limits) -> int:
     """Return the outcome for the page, `REMOVED` to remove only the line, or `KEPT`."""
     if limits.end_marks and not _ends_well(data, start, end):
         return REMOVED
@@ -151,16 +151,16 @@ def _has_good_words(data: Array, start: int, end: int, limits: Limits) -> bool:
     """Whether the line has enough words, and none is too long."""
     longest = limits.longest_word
     is_short = longest == -1 or 0 <= end - start <= longest
-    words, letters = 0, 0
+    words, size = 0, 0
     while start < end:
         width = space_at(data, start)
         if width:
-            letters = 0
+            size = 0
             start += width
             continue
-        words += letters == 0
-        letters += data[start] & 0xC0 != 0x80
-        if longest != -1 and letters > longest:
+        words += size == 0
+        size += data[start] & 0xC0 != 0x80
+        if longest != -1 and size > longest:
             return False
         start += 1
         if is_short and words >= limits.fewest_words:

@@ -10,7 +10,7 @@ from curator_core.model.scores import Scores, merge_outer_bins
 
 from curator_text.compiled import c4
 from curator_text.compiled import rules as kernels
-from curator_text.compiled.counts import Counts, TextBuffer
+from curator_text.compiled.counts import ColumnCounts, TextBuffer
 from curator_text.compiled.kernels import Array
 from curator_text.compiled.utf8 import character_flags
 from curator_text.document_text import DocumentText
@@ -56,7 +56,7 @@ class _Evaluation:
             if getattr(rule, "kernel", None) in ("top_ngram", "repeated_ngrams")
             and rule.has_kernel()
         ]
-        counts = Counts(self.buffer, lengths)
+        counts = ColumnCounts(self.buffer, lengths)
         positions = range(first, len(self.rules))
         for has_kernel, group in groupby(positions, lambda at: self.rules[at].has_kernel()):
             for some in [[position] for position in group] if has_kernel else [list(group)]:
@@ -86,7 +86,7 @@ class _Evaluation:
                 break
         return is_blank
 
-    def _apply_kernel(self, position: int, counts: Counts) -> None:
+    def _apply_kernel(self, position: int, counts: ColumnCounts) -> None:
         rule, rows = self.rules[position], counts.rows
         if rule.kernel == "score_only":
             rule = rule.rule

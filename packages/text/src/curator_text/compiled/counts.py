@@ -49,7 +49,7 @@ class TextBuffer:
         return [self._texts[row] for row in rows.tolist()]
 
 
-class Counts:
+class ColumnCounts:
     """Counts in the rows of a buffer that are left. `rows` may only shrink."""
 
     def __init__(self, buffer: TextBuffer, ngram_lengths: Sequence[int]) -> None:
@@ -71,7 +71,7 @@ class Counts:
     def split_lines(self) -> Array:
         return self._count(lines.fill_split_lines, (lines.SPLIT_WIDTH,))
 
-    def boilerplate(self, groups: phrases.Groups) -> Array:
+    def boilerplate(self, groups: phrases.PhraseGroups) -> Array:
         table = phrases.build_phrases(groups)
         return self._count(phrases.fill_boilerplate, (phrases.WIDTH,), groups, table)
 

@@ -18,7 +18,7 @@ from curator_text.compiled.utf8 import (
     space_at,
 )
 
-WORDS, LETTERS, TIMES, TOP_START, TOP_END, OVERLAPPING, APART = range(7)
+WORDS, CHARS, TIMES, TOP_START, TOP_END, OVERLAPPING, APART = range(7)
 """Counts: words; characters of the most frequent run, without spaces; how often it occurs; the
 bytes where it first begins and ends; characters in repeated runs, each once; the same for runs that
 do not overlap."""
@@ -222,7 +222,7 @@ def _measure(words: int, runs: int, length: int, scratch: Scratch, visit: int, o
     out[TIMES] = scratch.times[top] if runs > 0 else 1
     out[TOP_START], out[TOP_END] = scratch.spans[top, 0], scratch.spans[top + length - 1, 1]
     for word in range(top, top + length):
-        out[LETTERS] += scratch.sizes[word]
+        out[CHARS] += scratch.sizes[word]
     if runs > 0:
         out[OVERLAPPING] = _overlapping(runs, length, scratch)
         out[APART] = _apart(runs, length, scratch, visit)
@@ -231,31 +231,31 @@ def _measure(words: int, runs: int, length: int, scratch: Scratch, visit: int, o
 @part
 def _overlapping(runs: int, length: int, scratch: Scratch) -> int:
     """Count characters in repeats of earlier runs, with single spaces inside, each once."""
-    letters, behind = 0, 0
+    total, end = 0, 0
     for run in range(runs):
         place = scratch.places[run]
         if scratch.firsts[run] == place:
             continue
-        fresh = max(place, behind)
-        behind = place + length
-        for word in range(fresh, behind):
-            letters += scratch.sizes[word]
-        letters += min(behind - fresh, length - 1)
-    return letters
+        fresh = max(place, end)
+        end = place + length
+        for word in range(fresh, end):
+            total += scratch.sizes[word]
+        total += min(end - fresh, length - 1)
+    return total
 
 
 @part
 def _apart(runs: int, length: int, scratch: Scratch, visit: int) -> int:
     """Count characters in repeats of earlier runs that do not overlap each other."""
-    letters, behind = 0, 0
+    total, end = 0, 0
     for run in range(runs):
         place, first = scratch.places[run], scratch.firsts[run]
-        if place < behind:
+        if place < end:
             continue
         if scratch.seen[first] != visit:
             scratch.seen[first] = visit
             continue
-        behind = place + length
-        for word in range(place, behind):
-            letters += scratch.sizes[word]
-    return letters
+        end = place + length
+        for word in range(place, end):
+            total += scratch.sizes[word]
+    return total

@@ -17,7 +17,7 @@ _FIVE = 31
 _FIFTEEN = 2**15 - 1
 
 
-Groups: TypeAlias = tuple[tuple[str, ...], ...]
+PhraseGroups: TypeAlias = tuple[tuple[str, ...], ...]
 """Phrases in lower-case ASCII; those of a group set the same bit."""
 
 
@@ -35,7 +35,7 @@ class Phrases(NamedTuple):
 
 
 @cache
-def build_phrases(groups: Groups) -> Phrases:
+def build_phrases(groups: PhraseGroups) -> Phrases:
     """Build the table: phrases of the first group set bit 0, of the second bit 1, and so on."""
     pairs = sorted((one.encode(), bit) for bit, group in enumerate(groups) for one in group)
     letters = np.zeros((len(pairs), max(len(one) for one, _ in pairs)), np.uint8)

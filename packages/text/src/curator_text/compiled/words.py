@@ -17,7 +17,7 @@ from curator_text.compiled.utf8 import (
     point_at,
 )
 
-WORDS, LETTERS, LONGEST, SYMBOLS, LETTERED, ALPHABETIC, SOLID, SOLID_LETTERS, COMMON, STOPS = range(
+WORDS, CHARS, LONGEST, SYMBOLS, WITH_LETTER, ALPHABETIC, SOLID, SOLID_CHARS, COMMON, STOPS = range(
     10
 )
 """Counts: words; their characters; characters of the longest; words that are `#` or an ellipsis;
@@ -58,19 +58,19 @@ def _count_words(
         if flags & SPACE:
             place = follows
             continue
-        begin, some, every, letters = place, 0, 255, 0
+        begin, some, every, size = place, 0, 255, 0
         while flags & SPACE == 0:
             some |= flags
             every &= flags
-            letters += 1
+            size += 1
             place = follows
             if place >= end:
                 break
             flags, follows = _flags_at(data, place, flags_of)
-        _add_word(counts, some, every, letters)
+        _add_word(counts, some, every, size)
         known = packed(data, begin, place) if place - begin <= _PACKED_BYTES else np.uint64(0)
         if some & HASH:
-            counts[SYMBOLS] += 2 * _count_hash_runs(data, begin, place) > letters
+            counts[SYMBOLS] += 2 * _count_hash_runs(data, begin, place) > size
         if known != 0:
             counts[SYMBOLS] += every & SYMBOL != 0 and _find(_ELLIPSES, known) >= 0
             counts[COMMON] += _find(_COMMON, known) >= 0
@@ -89,15 +89,15 @@ def _flags_at(data: Array, place: int, flags_of: Array) -> tuple[Any, int]:
 
 
 @part
-def _add_word(counts: Array, some: int, every: int, letters: int) -> None:
+def _add_word(counts: Array, some: int, every: int, size: int) -> None:
     counts[WORDS] += 1
-    counts[LETTERS] += letters
-    counts[LONGEST] = max(counts[LONGEST], letters)
-    counts[LETTERED] += some & LETTER != 0
+    counts[CHARS] += size
+    counts[LONGEST] = max(counts[LONGEST], size)
+    counts[WITH_LETTER] += some & LETTER != 0
     counts[ALPHABETIC] += some & ALPHA != 0
     if every & SYMBOL == 0 or every & ALPHA:
         counts[SOLID] += 1
-        counts[SOLID_LETTERS] += letters
+        counts[SOLID_CHARS] += size
 
 
 @part

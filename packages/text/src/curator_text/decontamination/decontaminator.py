@@ -28,7 +28,7 @@ from curator_text.decontamination.index import (
 from curator_text.row_errors import RowErrors
 from curator_text.text_columns import find_invalid_utf8, text_column, to_text_column
 
-Action: TypeAlias = Literal["drop", "cut"]
+ContaminationAction: TypeAlias = Literal["drop", "cut"]
 
 _FORMAT = 2
 _MAX_HITS = 20
@@ -63,7 +63,7 @@ class Decontaminator(ProcessingStage[DocumentBatch, DocumentBatch]):
     """A document matches if more than this share of its words is benchmark text; with 0, a single
     n-gram suffices."""
 
-    action: Action = "drop"
+    action: ContaminationAction = "drop"
     """`drop` the document, or `cut` the benchmark text out of it."""
 
     margin: int = 200
@@ -108,8 +108,8 @@ class Decontaminator(ProcessingStage[DocumentBatch, DocumentBatch]):
         yield from self._number_problems()
         if not 0 <= self.max_share < 1:
             yield f"max_share is {self.max_share}, but must be at least 0 and below 1"
-        if self.action not in get_args(Action):
-            yield f"action is {self.action!r}{hint(self.action, get_args(Action))}"
+        if self.action not in get_args(ContaminationAction):
+            yield f"action is {self.action!r}{hint(self.action, get_args(ContaminationAction))}"
         if self.hits_field == self.text_field:
             yield f"hits_field is {self.hits_field!r}, the column that holds the text"
         yield from self._benchmark_problems()

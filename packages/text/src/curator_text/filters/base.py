@@ -10,7 +10,7 @@ from curator_core import AnyStage, DocumentBatch, FusedStage, ProcessingStage, W
 
 from curator_text.compiled import engine
 from curator_text.document_text import DocumentText, WordKind, Words, word_kind_problem
-from curator_text.filters.fusion import FusedTextRules, Outputs, split_results
+from curator_text.filters.fusion import FusedTextRules, RuleOutputs, split_results
 from curator_text.option_checks import limit_problems
 from curator_text.rule_results import Edit, Evaluation, RuleResults
 from curator_text.text_columns import text_column
@@ -82,7 +82,7 @@ class TextRule(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         """Load the compiled form of the rule, if it has one."""
         engine.load([self])
 
-    def process(self, task: DocumentBatch) -> Outputs:
+    def process(self, task: DocumentBatch) -> RuleOutputs:
         [outputs] = split_results(task, [self], self.evaluate_column(task))
         return outputs
 

@@ -11,7 +11,7 @@ from curator_core.model.rules import FunctionRule, call_rule, rule_name
 
 from curator_text.document_text import DocumentText
 from curator_text.filters.base import TextFilter, TextRule
-from curator_text.filters.fusion import Outputs, split_results
+from curator_text.filters.fusion import RuleOutputs, split_results
 from curator_text.rule_evaluator import evaluate_texts
 from curator_text.rule_results import Evaluation
 from curator_text.text_columns import read_texts
@@ -79,7 +79,7 @@ class ColumnFilter(FunctionRule, TextRule):
         stays = score is not None and keeps != self.invert
         return score, None if stays else self.blank_reason
 
-    def process(self, task: DocumentBatch) -> Outputs:
+    def process(self, task: DocumentBatch) -> RuleOutputs:
         texts = read_texts(task, self.text_field)
         present = [text for text in texts if isinstance(text, str) and text and not text.isspace()]
         self._replies = iter(self._answers(present))

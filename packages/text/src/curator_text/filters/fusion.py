@@ -15,7 +15,7 @@ from curator_text.compiled import engine
 from curator_text.rule_results import Outcome, RuleResults
 from curator_text.text_columns import text_column
 
-Outputs: TypeAlias = list[DocumentBatch | Dropped | Rejected]
+RuleOutputs: TypeAlias = list[DocumentBatch | Dropped | Rejected]
 
 _PREVIEW_BYTES = 4096
 """The most bytes of a rejected record to show in reports; a retry keeps all of it."""
@@ -24,7 +24,7 @@ _PREVIEW_BYTES = 4096
 class FusedTextRules(FusedStage):
     """Evaluates several rules over one text column in one pass."""
 
-    def process_members(self, task: AnyTask) -> list[Outputs]:
+    def process_members(self, task: AnyTask) -> list[RuleOutputs]:
         assert isinstance(task, DocumentBatch)
         first: Any = self.members[0]
         column = text_column(task.data, first.text_field)
@@ -33,7 +33,7 @@ class FusedTextRules(FusedStage):
 
 def split_results(
     task: DocumentBatch, rules: Sequence[Any], results: RuleResults
-) -> Iterator[Outputs]:
+) -> Iterator[RuleOutputs]:
     """Yield what each rule makes of a batch: the rows it kept, dropped and could not process."""
     table = task.data
     for position, rule in enumerate(rules):

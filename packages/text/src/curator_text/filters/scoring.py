@@ -32,7 +32,7 @@ from curator_core.model.rules import (
 from curator_text.document_text import DocumentText
 from curator_text.filters.base import TextFilter, TextRule
 from curator_text.filters.functions import ColumnFilter, FunctionFilter
-from curator_text.filters.fusion import Outputs, split_results
+from curator_text.filters.fusion import RuleOutputs, split_results
 from curator_text.rule_evaluator import RuleEvaluator
 from curator_text.rule_results import Evaluation, Outcome, distribution_of
 
@@ -51,9 +51,9 @@ class RuleSequence(CompositeStage[DocumentBatch, DocumentBatch]):
             parts = [part.with_(name=name) for part, name in zip(parts, named, strict=True)]
         return with_unique_names(parts)
 
-    def process(self, task: DocumentBatch) -> Outputs:
+    def process(self, task: DocumentBatch) -> RuleOutputs:
         """Apply all stages to one batch, for a notebook or a test."""
-        notes: Outputs = []
+        notes: RuleOutputs = []
         for stage in self.parts():
             stage.setup_on_node(NodeInfo())
             stage.setup(WorkerInfo())
@@ -240,7 +240,7 @@ class FieldFilter(ColumnRule, ProcessingStage[DocumentBatch, DocumentBatch]):
     def get_rule(self) -> TextFilter | Callable[[Any], bool]:
         return self.rule
 
-    def process(self, task: DocumentBatch) -> Outputs:
+    def process(self, task: DocumentBatch) -> RuleOutputs:
         evaluator = RuleEvaluator([])
         values: dict[bool, list[Any]] = {True: [], False: []}
         for value in task.data.column(self.filter_field).to_pylist():

@@ -21,7 +21,7 @@ from curator_text.html.algorithms import (
     stop_list,
 )
 from curator_text.html.charset import CHARSET_DETECTOR
-from curator_text.html.sandbox import Extracted, Page, Sandbox
+from curator_text.html.sandbox import Extracted, HtmlPage, Sandbox
 from curator_text.row_errors import RowErrors
 from curator_text.text_columns import BytesColumn
 
@@ -200,7 +200,7 @@ def _strings(values: Iterable[str | None]) -> pa.Array:
     return pa.array(values, pa.string())
 
 
-def _pages(table: pa.Table, html_field: str, charset_field: str) -> Iterator[Page | None]:
+def _pages(table: pa.Table, html_field: str, charset_field: str) -> Iterator[HtmlPage | None]:
     contents = _as_bytes(table.column(html_field), html_field)
     is_text = not _is_binary(table.schema.field(html_field).type)
     named = charset_field in table.column_names and not is_text
@@ -208,7 +208,7 @@ def _pages(table: pa.Table, html_field: str, charset_field: str) -> Iterator[Pag
     charset = "utf-8" if is_text else None
     for content, declared in zip(contents, charsets, strict=True):
         page = content.as_buffer()
-        yield None if page is None else Page(page, charset or declared)
+        yield None if page is None else HtmlPage(page, charset or declared)
 
 
 def _is_binary(kind: pa.DataType) -> bool:

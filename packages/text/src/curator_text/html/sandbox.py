@@ -24,7 +24,7 @@ _KEPT_BYTES = 32 * 1024 * 1024
 """Free memory that the child keeps. glibc accepts at most this value for the mmap threshold."""
 
 
-class Page(NamedTuple):
+class HtmlPage(NamedTuple):
     """A page as read: its bytes, and a charset if the server declared one."""
 
     content: pa.Buffer
@@ -49,7 +49,7 @@ class Sandbox:
         self._seconds = seconds
         self._process: _Process | None = None
 
-    def extract(self, pages: Sequence[Page]) -> Iterator[Extracted | InputError]:
+    def extract(self, pages: Sequence[HtmlPage]) -> Iterator[Extracted | InputError]:
         """Yield the result for each page, in order."""
         remaining = list(pages)
         while remaining:
@@ -101,7 +101,7 @@ class _Process:
         assert self._process.stdout is not None
         self._requests, self._responses = self._process.stdin, self._process.stdout
 
-    def extract(self, pages: Sequence[Page]) -> list[Extracted | InputError] | None:
+    def extract(self, pages: Sequence[HtmlPage]) -> list[Extracted | InputError] | None:
         """Return the results for the pages; None if the child died."""
         os.pwrite(self._texts.fileno(), bytes(HEADER_BYTES), 0)
         write_at(self._pages.fileno(), (page.content for page in pages), 0)
@@ -153,7 +153,7 @@ def _memory_file(name: str) -> BinaryIO:
     return cast(BinaryIO, TemporaryFile())
 
 
-def _next_chunk(pages: Sequence[Page]) -> Sequence[Page]:
+def _next_chunk(pages: Sequence[HtmlPage]) -> Sequence[HtmlPage]:
     """Return the pages for one message."""
     size = 0
     for count, page in enumerate(pages[:_CHUNK_PAGES], start=1):

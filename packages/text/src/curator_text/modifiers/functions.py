@@ -179,9 +179,9 @@ def _run_modifier(
     """Run a modifier on a copy of its input column, under the name of its output column."""
     [source] = step.inputs
     copied = with_column(task.data, step.output, task.data.column(source))
-    at_work = copy(modifier)  # a copy keeps what setup() prepared
-    object.__setattr__(at_work, "text_field", step.output)
-    given = at_work.process(task.with_data(copied))
+    prepared = copy(modifier)  # a copy keeps what setup() prepared
+    object.__setattr__(prepared, "text_field", step.output)
+    given = prepared.process(task.with_data(copied))
     return [given] if isinstance(given, DocumentBatch) else given
 
 

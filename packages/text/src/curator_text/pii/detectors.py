@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 PiiKind: TypeAlias = Literal["email", "ip", "phone", "credit_card", "iban"]
 
 
-class Span(NamedTuple):
+class PiiSpan(NamedTuple):
     """A match: its kind, and the characters from `start` up to `end`."""
 
     kind: PiiKind
@@ -181,7 +181,7 @@ ALL_KINDS: tuple[PiiKind, ...] = tuple(FINDERS)
 
 def find_pii(
     text: str, kinds: Sequence[PiiKind] = ALL_KINDS, public_ips_only: bool = False
-) -> list[Span]:
+) -> list[PiiSpan]:
     """Return the matches of these kinds, in text order and without overlaps."""
     found: list[tuple[int, int, PiiKind]] = []
     for kind, finder in FINDERS.items():
@@ -191,7 +191,7 @@ def find_pii(
         for start, end in finder(text):
             if not _overlaps(found, start, end):
                 insort(found, (start, end, kind))
-    return [Span(kind, start, end) for start, end, kind in found]
+    return [PiiSpan(kind, start, end) for start, end, kind in found]
 
 
 def _overlaps(found: Sequence[tuple[int, int, PiiKind]], start: int, end: int) -> bool:

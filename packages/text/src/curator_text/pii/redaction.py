@@ -11,7 +11,7 @@ from curator_core.model.arrow import with_column
 from curator_text.document_text import DocumentText
 from curator_text.filters.base import TextFilter
 from curator_text.modifiers.base import TextRewriter
-from curator_text.pii.detectors import ALL_KINDS, PiiKind, Span, find_pii
+from curator_text.pii.detectors import ALL_KINDS, PiiKind, PiiSpan, find_pii
 from curator_text.row_errors import RowErrors
 from curator_text.text_columns import find_invalid_utf8, text_column
 
@@ -38,7 +38,7 @@ class PiiSearch:
                 if kind not in ALL_KINDS:
                     yield f"unknown kind {kind!r}{hint(kind, ALL_KINDS)}"
 
-    def find(self, text: str) -> list[Span]:
+    def find(self, text: str) -> list[PiiSpan]:
         return find_pii(text, self.kinds, self.public_ips_only)
 
 
@@ -113,12 +113,12 @@ class PiiFilter(PiiSearch, TextFilter):
         return score <= self.max_found
 
 
-def redact(text: str, spans: Sequence[Span], replacement: str) -> str:
+def redact(text: str, spans: Sequence[PiiSpan], replacement: str) -> str:
     """Replace each span in the text; `{kind}` in the replacement is the span's kind."""
     return "".join(_redacted_parts(text, spans, replacement))
 
 
-def _redacted_parts(text: str, spans: Sequence[Span], replacement: str) -> Iterator[str]:
+def _redacted_parts(text: str, spans: Sequence[PiiSpan], replacement: str) -> Iterator[str]:
     last = 0
     for kind, start, end in spans:
         yield text[last:start]

@@ -63,10 +63,10 @@ class RowBuffer:
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
 
-Row: TypeAlias = tuple[Any, ...]
+RowValues: TypeAlias = tuple[Any, ...]
 """Values of a record, in column order."""
 
-RowOutcome: TypeAlias = Row | Dropped | Rejected
+RowOutcome: TypeAlias = RowValues | Dropped | Rejected
 
 _PIECE_BYTES = 4 * 1024 * 1024
 

@@ -25,7 +25,7 @@ _OUTPUT_BYTES = 1024 * 1024
 _TESTED_BYTES = 4096
 
 
-class Member(NamedTuple):
+class CompressedMember(NamedTuple):
     """One compressed stream. Consume its content before requesting the next member."""
 
     offset: int
@@ -52,7 +52,7 @@ class Members:
         self._position = 0  # bytes of _buffer already consumed
         self._start = -1  # file offset of _buffer; -1 is unknown
 
-    def in_range(self, start: int, end: int | None) -> Iterator[Member]:
+    def in_range(self, start: int, end: int | None) -> Iterator[CompressedMember]:
         """Yield the members that start in [start, end), continuing after damaged ones."""
         offset = 0 if start == 0 else self._find_member(max(0, start - LOOK_BACK), end)
         while offset is not None and (end is None or offset < end):
@@ -61,7 +61,7 @@ class Members:
                 return
             content = self._decompress()
             if offset >= start:
-                yield Member(offset, content)
+                yield CompressedMember(offset, content)
             offset = self._find_next(content, offset, end)
 
     def _find_next(self, content: Iterator[bytes], offset: int, end: int | None) -> int | None:

@@ -18,7 +18,7 @@ from curator_core.io.readers import lines_in_range, whole_lines
 
 from curator_text.readers.base import FormatReader, RecordReading, RowOutcome
 
-Unit: TypeAlias = Literal["file", "line", "paragraph"]
+TextUnit: TypeAlias = Literal["file", "line", "paragraph"]
 
 MAX_TEXT_BYTES = 256 * 1024 * 1024
 """Larger files are refused as single documents."""
@@ -28,11 +28,11 @@ _PLAIN = (".txt", ".text")
 
 @dataclass
 class TextReading(RecordReading):
-    unit: Unit = "file"
+    unit: TextUnit = "file"
 
     def check(self) -> Iterator[str]:
-        if self.unit not in get_args(Unit):
-            yield f"no unit {self.unit!r}{hint(self.unit, get_args(Unit))}"
+        if self.unit not in get_args(TextUnit):
+            yield f"no unit {self.unit!r}{hint(self.unit, get_args(TextUnit))}"
         yield from super().check()
 
     def schema(self) -> pa.Schema:
@@ -121,7 +121,7 @@ def _whole_file(part: FilePart, pieces: Iterable[bytes]) -> Iterator[tuple[int, 
 class TextReader(FormatReader):
     """Reads UTF-8 text files (.txt, optionally .gz .zst .bz2 .xz), with their paths."""
 
-    unit: Unit = field(default="file", kw_only=True)
+    unit: TextUnit = field(default="file", kw_only=True)
     """Unit of a document: a `file`, a `line` or a `paragraph` (separated by blank lines)."""
 
     endings: ClassVar[tuple[str, ...]] = (

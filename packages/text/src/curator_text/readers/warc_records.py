@@ -6,7 +6,12 @@ from typing import BinaryIO, NamedTuple
 
 from curator_core import InputError
 
-from curator_text.readers.compressed_members import LOOK_BACK, DamagedMemberError, Member, Members
+from curator_text.readers.compressed_members import (
+    LOOK_BACK,
+    CompressedMember,
+    DamagedMemberError,
+    Members,
+)
 
 
 class ByteStream:
@@ -144,7 +149,7 @@ def _describe_other_file(magic: bytes) -> str:
     return f"it is not a WARC file: it starts with {magic!r}"
 
 
-def _records_in_member(member: Member, max_bytes: int) -> Iterator[WarcRecord | Damage]:
+def _records_in_member(member: CompressedMember, max_bytes: int) -> Iterator[WarcRecord | Damage]:
     stream = ByteStream(member.content)
     try:
         while not stream.is_at_end():

@@ -12,7 +12,12 @@ from curator_core.io.partitioning import Split, parse_size
 
 from curator_text.option_checks import size_problems
 from curator_text.readers.base import FormatReader, RecordReading, RowOutcome
-from curator_text.readers.compressed_members import DamagedMemberError, Member, MemberKind, Members
+from curator_text.readers.compressed_members import (
+    CompressedMember,
+    DamagedMemberError,
+    MemberKind,
+    Members,
+)
 from curator_text.readers.wikitext import wikitext_to_text
 
 _KEPT = ("title", "ns", "id", "timestamp", "text")
@@ -177,17 +182,17 @@ def _split_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
             yield piece[start : start + _PIECE_BYTES]
 
 
-def _read_members(file: BinaryIO, part: FilePart) -> Iterator[Member]:
+def _read_members(file: BinaryIO, part: FilePart) -> Iterator[CompressedMember]:
     """Yield members. An uncompressed dump is read whole, by the task that has its start."""
     start = file.read(3)
     kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
     if kind is not None:
         for member in Members(file, kind, _starts_page).in_range(part.start, part.end):
             is_first = member.offset == 0
-            yield Member(0, _check_start(part, member.content)) if is_first else member
+            yield CompressedMember(0, _check_start(part, member.content)) if is_first else member
     elif part.start == 0:
         file.seek(0)
-        yield Member(0, _check_start(part, iter(lambda: file.read(_INPUT_BYTES), b"")))
+        yield CompressedMember(0, _check_start(part, iter(lambda: file.read(_INPUT_BYTES), b"")))
 
 
 def _check_start(part: FilePart, pieces: Iterator[bytes]) -> Iterator[bytes]:
