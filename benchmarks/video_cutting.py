@@ -7,7 +7,7 @@ from pathlib import Path
 from curator_video.cutting.encoders import VideoEncoder
 from curator_video.cutting.exact import ExactCutter
 from curator_video.cutting.stream_copy import copy_clip
-from curator_video.facts import probe
+from curator_video.probing import probe
 from curator_video.source import VideoSource
 from curator_video.tasks import ClipSpan
 from measuring.figures import Figure

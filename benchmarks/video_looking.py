@@ -11,7 +11,7 @@ import numpy as np
 from curator_video.analysis.measurements import FrameNeeds
 from curator_video.analysis.sampling import Sampling
 from curator_video.analysis.shared_decode import analyze_span
-from curator_video.facts import probe
+from curator_video.probing import probe
 from curator_video.source import VideoSource
 from curator_video.tasks import ClipSpan
 from measuring.figures import Figure

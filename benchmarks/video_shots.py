@@ -8,10 +8,10 @@ import numpy as np
 from curator_core import WorkerInfo
 from curator_video.analysis.measurements import FrameMeasurements, FrameNeeds, Pixels
 from curator_video.analysis.shared_decode import measure_frames
+from curator_video.scenes.base import ShotDetector
+from curator_video.scenes.histogram import HistogramDetector
+from curator_video.scenes.transnet import TransNetShotSplitter
 from curator_video.source import VideoSource
-from curator_video.splitters.histogram import HistogramDetector
-from curator_video.splitters.shots import ShotDetector
-from curator_video.splitters.transnet import TransNetShotSplitter
 from measuring.figures import Figure
 from measuring.films import MIXED, Film, known_film
 from measuring.peers import PeerMissingError

@@ -6,7 +6,7 @@ import time
 
 from curator_video.analysis.measurements import FrameNeeds
 from curator_video.analysis.shared_decode import analyze_span
-from curator_video.facts import probe
+from curator_video.probing import probe
 from curator_video.source import VideoSource
 from curator_video.tasks import ClipSpan
 

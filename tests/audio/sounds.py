@@ -34,7 +34,7 @@ def tone(seconds: float, rate: int = 16_000, hertz: float = 440.0, level: float 
 
 
 def voice(seconds: float, rate: int = 16_000, seed: int = 0) -> Samples:
-    """Vowels, one after the other: pulses of a voice through resonances, as in speech."""
+    """Return vowels in a row: pulses of a voice through resonances, as in speech."""
     random = np.random.default_rng(seed)
     count = round(seconds * rate)
     moments = np.arange(count) / rate
@@ -55,7 +55,7 @@ def voice(seconds: float, rate: int = 16_000, seed: int = 0) -> Samples:
 
 
 def chatter(seconds: float, seed: int) -> Samples:
-    """Noise in bands that come and go eight times a second, at 16 kHz; each seed gives another."""
+    """Return noise in bands that change eight times a second, at 16 kHz; each seed differs."""
     random = np.random.default_rng(seed)
     count = round(seconds * 16_000)
     sound = np.zeros(count)
@@ -72,7 +72,7 @@ def chatter(seconds: float, seed: int) -> Samples:
 
 
 def wav(samples: Samples, rate: int = 16_000, *, floats: bool = False) -> bytes:
-    """A WAV file of any number of channels, of whole numbers or of fractions."""
+    """Return a WAV file with any number of channels, of integers or floats."""
     kind, width = (3, 4) if floats else (1, 2)
     rows = samples.T.astype("<f4") if floats else np.round(samples.T * 32767).astype("<i2")
     data, channels = rows.tobytes(), samples.shape[0]
@@ -91,7 +91,7 @@ def wav(samples: Samples, rate: int = 16_000, *, floats: bool = False) -> bytes:
 
 
 def encoded(samples: Samples, rate: int, ending: str) -> bytes:
-    """A mono recording in the codec that goes with an ending."""
+    """Return a mono recording in the codec of a file extension."""
     container_format, codec = CODECS[ending]
     buffer = io.BytesIO()
     with av.open(buffer, "w", format=container_format) as container:
@@ -117,7 +117,7 @@ def put(folder: Path, name: str, data: bytes) -> str:
 
 
 def other_voice(seconds: float, seed: int) -> Samples:
-    """The same vowels a third higher, as from a smaller head."""
+    """Return the same vowels a third higher, as by a smaller person."""
     samples = voice(seconds * 1.34, seed=seed)[0]
     places = np.arange(round(seconds * 16_000)) * 1.34
     moved: Samples = np.interp(places, np.arange(len(samples)), samples).astype(np.float32)[None]

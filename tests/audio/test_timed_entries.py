@@ -22,7 +22,7 @@ from sounds import put, voice, wav
 
 
 def read(folder: Path, stage: AnyStage, *rows: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a stage makes of a manifest, as a manifest."""
+    """Run a stage on a manifest and return the rows that it writes."""
     text = "".join(json.dumps(row) + "\n" for row in rows)
     path = put(folder, "in.jsonl", text.encode())
     stages = [ManifestReader(path), stage, ManifestWriter(str(folder / "out"))]

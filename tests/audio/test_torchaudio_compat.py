@@ -1,3 +1,5 @@
+"""torchaudio can be imported next to any torch, without its compiled part."""
+
 import math
 import subprocess
 import sys

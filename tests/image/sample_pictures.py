@@ -22,7 +22,7 @@ PictureOrBytes = Image.Image | bytes
 
 
 def batch_of(*pictures: PictureOrBytes) -> ImageBatch:
-    """Return a batch of pictures, with keys a, b, c ..."""
+    """Return a batch of pictures, with the keys a, b, c …"""
     return batch(*[one if isinstance(one, bytes) else encoded(one) for one in pictures])
 
 

@@ -54,8 +54,8 @@ def test_sides_that_are_not_multiples_of_eight_are_not_stretched(
     assert psnr(decode(data, view), expected) >= 50
 
 
-def flaws() -> Iterator[bytes]:
-    """JPEGs of many kinds, and some that are damaged."""
+def various_jpegs() -> Iterator[bytes]:
+    """Yield JPEGs of many kinds, some of them damaged."""
     picture = drawn(Dice("whole"), 97, 61)
     for options in ({"quality": 30}, {"subsampling": 0}, {"progressive": True}, {"keep_rgb": True}):
         yield encoded(picture, **options)
@@ -74,10 +74,10 @@ def test_simplejpeg_and_pillow_decode_to_the_same_pixels(
 ) -> None:
     pytest.importorskip("simplejpeg", reason="the extra `fast`")
     view = View(mode=mode)
-    quickly = [decode_or_message(data, view) for data in flaws()]
+    with_simplejpeg = [decode_or_message(data, view) for data in various_jpegs()]
     monkeypatch.setattr(decoding, "has_simplejpeg", lambda: False)
-    assert quickly == [decode_or_message(data, view) for data in flaws()]
-    assert sum(isinstance(one, bytes) for one in quickly) >= 7
+    assert with_simplejpeg == [decode_or_message(data, view) for data in various_jpegs()]
+    assert sum(isinstance(one, bytes) for one in with_simplejpeg) >= 7
 
 
 def decode_or_message(data: bytes, view: View) -> bytes | str:

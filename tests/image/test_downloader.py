@@ -2,7 +2,7 @@
 
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from corpus.drawing import Dice
 from corpus.pictures import drawn
 from corpus.shards import bomb
 from curator_core import (
+    AnyStage,
     DocumentBatch,
     JsonlReader,
     LocalExecutor,
@@ -20,6 +21,8 @@ from curator_core import (
     Rejected,
 )
 from curator_image import ImageBatch, ImageDownloader
+
+Problems = Callable[[AnyStage], list[str]]
 
 
 def jpeg() -> bytes:
@@ -92,7 +95,7 @@ def test_bad_and_large_pictures_are_quarantined_alone(server: str) -> None:
 
 
 def test_failed_downloads_succeed_on_retry(server: str, tmp_path: Path) -> None:
-    """Also under the same keys, though these say where in its batch a row was."""
+    """The keys stay the same, although they contain the row numbers of the first run."""
 
     def pipeline(out: str) -> Pipeline:
         fetching = ImageDownloader(allow_private=True, attempts=1)
@@ -126,8 +129,8 @@ def test_private_hosts_are_not_contacted(server: str) -> None:
     assert "is not an http:// or https:// URL" in rejected["key '/etc/passwd'"]
 
 
-def test_wrong_options_are_named() -> None:
-    assert list(ImageDownloader(attempts=0, max_bytes="many").check()) == [
-        "attempts is 0, but must be 1 or more",
-        "max_bytes is 'many', but must be a size such as 32MiB",
+def test_wrong_options_are_named(problems: Problems) -> None:
+    assert problems(ImageDownloader(attempts=0, max_bytes="many")) == [
+        "attempts is 0",
+        "max_bytes is 'many'",
     ]

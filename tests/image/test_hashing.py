@@ -16,17 +16,17 @@ SIZES = [(640, 480), (333, 517), (90, 70), (1030, 200)]
 
 
 def drawn(seed: int, size: tuple[int, int]) -> Image.Image:
-    """Clouds, some shapes over them, and a little grain."""
-    chance = np.random.default_rng(seed)
-    clouds = chance.integers(0, 256, (6, 8, 3), np.uint8)
+    """Return a picture of clouds with some shapes and a little grain."""
+    rng = np.random.default_rng(seed)
+    clouds = rng.integers(0, 256, (6, 8, 3), np.uint8)
     picture = Image.fromarray(clouds).resize(size, Image.Resampling.BICUBIC)
     pen = ImageDraw.Draw(picture)
     for _ in range(6):
-        corners = sorted(chance.integers(0, size[0], 2)), sorted(chance.integers(0, size[1], 2))
+        corners = sorted(rng.integers(0, size[0], 2)), sorted(rng.integers(0, size[1], 2))
         (left, right), (top, bottom) = corners
-        color = tuple(chance.integers(0, 256, 3).tolist())
+        color = tuple(rng.integers(0, 256, 3).tolist())
         pen.ellipse((left, top, right, bottom), fill=color)
-    grain = chance.normal(0, 6, (size[1], size[0], 3))
+    grain = rng.normal(0, 6, (size[1], size[0], 3))
     grained = np.clip(np.asarray(picture) + grain, 0, 255).astype(np.uint8)
     return Image.fromarray(grained).filter(ImageFilter.GaussianBlur(0.6))
 
@@ -38,25 +38,25 @@ def scaled(picture: Image.Image, width: int, height: int) -> np.ndarray:
     return np.asarray(picture.convert("L").resize((width, height), Image.Resampling.LANCZOS))
 
 
-def test_phash_prints_as_imagehash_does() -> None:
+def test_phash_equals_that_of_imagehash() -> None:
     imagehash = pytest.importorskip("imagehash")
-    ours = phash(np.stack([scaled(picture, 32, 32) for picture in PICTURES]))
-    assert [one.tobytes().hex() for one in ours] == [str(imagehash.phash(p)) for p in PICTURES]
+    hashes = phash(np.stack([scaled(picture, 32, 32) for picture in PICTURES]))
+    assert [one.tobytes().hex() for one in hashes] == [str(imagehash.phash(p)) for p in PICTURES]
 
 
-def test_dhash_prints_as_imagehash_does() -> None:
+def test_dhash_equals_that_of_imagehash() -> None:
     imagehash = pytest.importorskip("imagehash")
-    ours = dhash(np.stack([scaled(picture, 9, 8) for picture in PICTURES]))
-    assert [one.tobytes().hex() for one in ours] == [str(imagehash.dhash(p)) for p in PICTURES]
+    hashes = dhash(np.stack([scaled(picture, 9, 8) for picture in PICTURES]))
+    assert [one.tobytes().hex() for one in hashes] == [str(imagehash.dhash(p)) for p in PICTURES]
 
 
-def test_pdq_is_that_of_the_reference() -> None:
+def test_pdq_equals_that_of_the_reference() -> None:
     pdqhash = pytest.importorskip("pdqhash")
     small = np.stack([downsample_for_pdq(np.asarray(picture.convert("L"))) for picture in PICTURES])
-    ours = np.unpackbits(pdq(small), axis=1)
-    for picture, bits, quality in zip(PICTURES, ours, pdq_quality(small), strict=True):
-        theirs, expected = pdqhash.compute(np.asarray(picture))
-        assert int((bits != theirs).sum()) <= 2, "rounding may move what is at the median"
+    hashes = np.unpackbits(pdq(small), axis=1)
+    for picture, bits, quality in zip(PICTURES, hashes, pdq_quality(small), strict=True):
+        reference, expected = pdqhash.compute(np.asarray(picture))
+        assert int((bits != reference).sum()) <= 2, "rounding may move what is at the median"
         assert abs(int(quality) - expected) <= 1
 
 

@@ -32,10 +32,10 @@ FORMATS = (
     "PCX",
 )
 
-MOST_KILOBYTES = 1_000_000
+MAX_KILOBYTES = 1_000_000
 
 
-def most_kilobytes() -> int:
+def peak_kilobytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
@@ -49,16 +49,16 @@ def whole(kind: str) -> bytes:
 
 
 def flips(length: int) -> st.SearchStrategy[tuple[list[tuple[int, int]], int]]:
-    """Other bytes in some places, many of them in the header, and perhaps an early end."""
-    places = st.one_of(st.integers(0, min(length, 200) - 1), st.integers(0, length - 1))
-    changes = st.lists(st.tuples(places, st.integers(0, 255)), min_size=1, max_size=8)
+    """Generate changed bytes, many of them in the header, and often an early end."""
+    offsets = st.one_of(st.integers(0, min(length, 200) - 1), st.integers(0, length - 1))
+    changes = st.lists(st.tuples(offsets, st.integers(0, 255)), min_size=1, max_size=8)
     return st.tuples(changes, st.one_of(st.just(length), st.integers(0, length)))
 
 
 def flipped(data: bytes, changes: list[tuple[int, int]], end: int) -> bytes:
     changed = bytearray(data)
-    for place, value in changes:
-        changed[place] = value
+    for offset, value in changes:
+        changed[offset] = value
     return bytes(changed[:end])
 
 
@@ -70,7 +70,7 @@ def decode_or_error(data: bytes, view: View) -> str:
 
 
 def read(stage: WebDatasetReading, part: FilePart) -> list[object]:
-    """What a part holds; a file that is refused whole is named."""
+    """Return the outputs of a part; a file that is refused as a whole is one rejection."""
     try:
         return list(stage.process(FileGroup([part])))
     except InputError as error:
@@ -79,7 +79,7 @@ def read(stage: WebDatasetReading, part: FilePart) -> list[object]:
 
 def survive(kind: str, examples: int) -> None:
     data = whole(kind)
-    before = most_kilobytes()
+    before = peak_kilobytes()
 
     @settings(max_examples=examples, deadline=20_000, database=None,
               suppress_health_check=list(HealthCheck))  # fmt: skip
@@ -90,7 +90,7 @@ def survive(kind: str, examples: int) -> None:
             assert decode_or_error(broken, view)
 
     check()
-    assert most_kilobytes() - before < MOST_KILOBYTES
+    assert peak_kilobytes() - before < MAX_KILOBYTES
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -1,15 +1,19 @@
 """Pictures are scaled, cropped, padded and re-encoded only if needed."""
 
 import io
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from curator_core import AnyStage
 from curator_core.testing import check_stage, run_stages
 from curator_image.aspect_buckets import AspectBucketing, Buckets
 from curator_image.image_batch import ImageBatch
 from curator_image.resize import Fit, ImageReencoder, ImageResizer, compute_fit
 from PIL import Image
+
+Problems = Callable[[AnyStage], list[str]]
 
 HALVES = Image.new("RGB", (400, 200), "red")
 HALVES.paste("blue", (200, 0, 400, 200))
@@ -112,8 +116,8 @@ def test_undecodable_pictures_are_quarantined_alone() -> None:
     assert run.counts.items_rejected == 1
 
 
-def test_wrong_options_are_reported() -> None:
-    assert list(ImageResizer([5, 5]).check()) == ["size is [5, 5], but keep_ratio takes one number"]
+def test_wrong_options_are_reported(problems: Problems) -> None:
+    assert problems(ImageResizer([5, 5])) == ["size is [5, 5]"]
     assert "must be a number of pixels" in next(iter(ImageResizer(0).check()))
     assert "did you mean border?" in next(iter(ImageResizer(mode="boder").check()))  # type: ignore[arg-type]
     assert "quality is 0" in next(iter(ImageResizer(quality=0).check()))

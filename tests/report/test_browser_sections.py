@@ -39,8 +39,8 @@ def clips(folder: Path) -> list[Any]:
     from corpus.videos import write_video
     from curator_video.cutting.cutter import ClipCutter
     from curator_video.filters.quality import FreezeFilter
+    from curator_video.fixed_stride import FixedStrideSplitter
     from curator_video.reader import VideoReader
-    from curator_video.splitters.stride import FixedStrideSplitter
     from curator_video.writers.clip_writer import ClipWriter
 
     write_video(folder / f"{ODD}.mp4", random_film(13, 25, seed=1))

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from curator_video.facts import probe
+from curator_core import AnyStage
+from curator_video.probing import probe
 from curator_video.source import VideoSource
 from curator_video.tasks import Clip, ClipSpan
 
@@ -97,3 +98,9 @@ def harbour_clips(harbour: Path) -> list[Clip]:
     source = VideoSource(str(harbour))
     facts = probe(source)
     return [Clip(ClipSpan(source, facts, start, start + 2.0)) for start in (1.0, 5.0, 9.0)]
+
+
+@pytest.fixture
+def problems() -> Callable[[AnyStage], list[str]]:
+    """Return the option and the value that each problem of a stage names."""
+    return lambda stage: [problem.partition(", but ")[0] for problem in stage.check()]

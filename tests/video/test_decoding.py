@@ -1,3 +1,5 @@
+"""Every frame has its time, and damage is reported where it is."""
+
 from pathlib import Path
 
 import av

@@ -16,10 +16,10 @@ from curator_core.testing import run_stages
 from curator_video.container import UnreadableVideoError, open_video
 from curator_video.cutting.cutter import ClipCutter, CutMode
 from curator_video.decoding import decode_frames
-from curator_video.facts import probe
 from curator_video.filters.quality import BlackFilter
+from curator_video.fixed_stride import FixedStrideSplitter
+from curator_video.probing import probe
 from curator_video.source import VideoSource
-from curator_video.splitters.stride import FixedStrideSplitter
 from curator_video.tasks import Video
 from hypothesis import event, given, settings
 from hypothesis import strategies as st

@@ -1,19 +1,22 @@
 """Previews are small animations that the writer stores with the clips."""
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import av
 import pytest
-from curator_core import LocalExecutor, Pipeline
+from curator_core import AnyStage, LocalExecutor, Pipeline
 from curator_core.testing import check_stage
 from curator_video.analysis.measurements import FrameNeeds
 from curator_video.analysis.sampling import Sampling
+from curator_video.fixed_stride import FixedStrideSplitter
 from curator_video.previews import ClipPreviewer, encode_animation, encode_jpeg
 from curator_video.reader import VideoReader
-from curator_video.splitters.stride import FixedStrideSplitter
 from curator_video.tasks import Clip
 from curator_video.writers.clip_writer import ClipWriter
+
+Problems = Callable[[AnyStage], list[str]]
 
 
 def test_the_writer_stores_previews(harbour: Path, tmp_path: Path) -> None:
@@ -52,11 +55,11 @@ def test_a_single_frame_can_be_encoded() -> None:
         assert abs(int(found.to_ndarray(format="rgb24")[20, 16, 0]) - 200) < 4
 
 
-def test_wrong_options_are_reported() -> None:
-    assert list(ClipPreviewer(0, 0, 101).check()) == [
-        "fps is 0, but must be more than 0",
-        "height is 0, but must be 1 or more",
-        "quality is 101, but must be between 0 and 100",
+def test_wrong_options_are_reported(problems: Problems) -> None:
+    assert problems(ClipPreviewer(0, 0, 101)) == [
+        "fps is 0",
+        "height is 0",
+        "quality is 101",
     ]
 
 

@@ -1,3 +1,5 @@
+"""Videos are listed and probed; bad files are quarantined alone."""
+
 from io import BytesIO
 from pathlib import Path
 
@@ -6,7 +8,7 @@ import pytest
 from curator_core import FileGroup, LocalExecutor, Pipeline, PipelineError
 from curator_core.errors import InputError
 from curator_core.testing import check_stage, run_stage
-from curator_video.facts import probe
+from curator_video.probing import probe
 from curator_video.reader import VideoProbe, VideoReader
 from curator_video.source import RemoteFile, VideoSource
 

@@ -1,3 +1,5 @@
+"""Videos in tar shards are read in place, with their sidecars."""
+
 import io
 import json
 import tarfile
@@ -10,9 +12,9 @@ from curator_core import FileGroup, LocalExecutor, Pipeline
 from curator_core.errors import CuratorError
 from curator_core.testing import run_stage, run_stages
 from curator_video.cutting.cutter import ClipCutter
+from curator_video.fixed_stride import FixedStrideSplitter
 from curator_video.reader import VideoProbe, VideoReader
 from curator_video.source import FileRange
-from curator_video.splitters.stride import FixedStrideSplitter
 from curator_video.tasks import Clip, ClipSpan, Video
 from curator_video.writers.clip_writer import ClipWriter
 from hypothesis import given

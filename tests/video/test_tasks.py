@@ -1,7 +1,9 @@
+"""Videos and clips survive a payload, and have stable ids."""
+
 from pathlib import Path
 
 import pytest
-from curator_video.facts import probe
+from curator_video.probing import probe
 from curator_video.source import VideoSource
 from curator_video.tasks import CaptionWindow, Clip, ClipSpan, EncodedClip, Video
 
@@ -44,7 +46,7 @@ def test_clip_ids_depend_on_path_and_span(broken: dict[str, Path]) -> None:
     one, other = clip(broken["good"]), clip(broken["good"], 1.5)
     assert one.clip_id == clip(broken["good"]).with_scores(blur=1.0).clip_id
     assert one.clip_id != other.clip_id
-    assert one.place.endswith("good.mp4[1.00-3.00 s]")
+    assert one.describe().endswith("good.mp4[1.00-3.00 s]")
 
 
 def test_scores_are_added_to_a_copy(broken: dict[str, Path]) -> None:

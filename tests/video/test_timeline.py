@@ -12,11 +12,11 @@ from curator_core.testing import run_stages
 from curator_video.container import open_video
 from curator_video.cutting.cutter import ClipCutter, CutMode
 from curator_video.decoding import DamagedSpan, TimedFrame, decode_frames
-from curator_video.facts import probe
 from curator_video.filters.quality import BlackFilter
+from curator_video.fixed_stride import FixedStrideSplitter
+from curator_video.probing import probe
+from curator_video.scenes.histogram import HistogramShotSplitter
 from curator_video.source import VideoSource
-from curator_video.splitters.histogram import HistogramShotSplitter
-from curator_video.splitters.stride import FixedStrideSplitter
 from curator_video.tasks import Video
 
 FILM = [40 * number for number in range(55)]

@@ -21,14 +21,14 @@ def frames(samples: Samples, block: int = 1 << 30) -> FingerprintFrames:
     return builder.frames()
 
 
-def heard(data: bytes) -> Samples:
+def decoded(data: bytes) -> Samples:
     return decode(data, AudioFormat(RATE)).samples
 
 
-ORIGINAL = heard(wav(chatter(6.0, 1)))
+ORIGINAL = decoded(wav(chatter(6.0, 1)))
 COPIES = {
-    "mp3": lambda: heard(encoded(chatter(6.0, 1), 16_000, "mp3")),
-    "opus": lambda: heard(encoded(chatter(6.0, 1), 16_000, "opus")),
+    "mp3": lambda: decoded(encoded(chatter(6.0, 1), 16_000, "mp3")),
+    "opus": lambda: decoded(encoded(chatter(6.0, 1), 16_000, "opus")),
     "quieter": lambda: ORIGINAL * np.float32(0.05),
     "filtered": lambda: np.diff(ORIGINAL, prepend=0).astype(np.float32),
     "shifted": lambda: ORIGINAL[:, 1_057:],
@@ -44,7 +44,7 @@ def test_copies_have_similar_prints_and_share_keys(copy: str) -> None:
 
 
 def test_unrelated_recordings_have_distant_prints() -> None:
-    prints = [frames(heard(wav(chatter(6.0, seed)))).prints for seed in range(5)]
+    prints = [frames(decoded(wav(chatter(6.0, seed)))).prints for seed in range(5)]
     nearest = min(
         fingerprint_distance(one, other, 0.8)
         for one in prints

@@ -1,6 +1,7 @@
 """Measures of synthetic sounds are exact; a wrong duration is corrected."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ from curator_audio import (
 )
 from curator_audio.measures.measurer import MEASURES
 from curator_audio.waveform import Waveform
+from curator_core import AnyStage
 from curator_core.testing import check_stage, run_stage, run_stages
 from sounds import Samples, put, tone, voice, wav
+
+Problems = Callable[[AnyStage], list[str]]
 
 
 def measured(name: str, samples: Samples, rate: int = 48_000, step: int | None = None) -> Any:
@@ -154,11 +158,9 @@ def test_normalized_rows_have_the_target_loudness(tmp_path: Path) -> None:
     assert abs(measured("loudness_lufs", heard.values[1].samples, 16_000) + 30) < 0.1
 
 
-def test_invalid_options_are_reported() -> None:
+def test_invalid_options_are_reported(problems: Problems) -> None:
     assert list(AudioMeasurer(["snr"]).check()) == ["measures names 'snr' (did you mean snr_db?)"]
-    assert list(LoudnessNormalizer(3.0).check()) == [
-        "target_lufs is 3, but must be between -70 and 0"
-    ]
+    assert problems(LoudnessNormalizer(3.0)) == ["target_lufs is 3"]
 
 
 @pytest.mark.parametrize("stage", [AudioMeasurer(), LoudnessNormalizer()], ids=type)

@@ -67,11 +67,12 @@ def test_scores_equal_those_of_the_installed_speechmos(tmp_path: Path) -> None:
 @here
 def test_limits_drop_with_a_reason_and_silence_has_scores(tmp_path: Path) -> None:
     silent = np.zeros((1, 16_000), np.float32)
-    recordings = batch(tmp_path, noisy(2, 0.1, 1), noisy(2, 0.003, 2), silent)
+    recordings = batch(tmp_path, noisy(2, 0.1, 1), silent)
     run = run_stages([DnsmosFilter(ovrl_at_least=1.5, bak_at_least=2.0)], [recordings])
     assert run.counts.reasons == {"dnsmos_bak below 2": 1}
-    assert [row["audio_filepath"][-5:] for row in run.outputs[0].to_pylist()] == ["1.wav", "2.wav"]
-    assert run.outputs[0].to_pylist()[1]["dnsmos_ovrl"] == pytest.approx(1.8399, abs=0.002)
+    [row] = run.outputs[0].to_pylist()
+    assert row["audio_filepath"].endswith("1.wav")
+    assert row["dnsmos_ovrl"] == pytest.approx(1.8399, abs=0.002)
 
 
 @here
@@ -84,12 +85,15 @@ def test_other_voices_can_count_as_noise(tmp_path: Path) -> None:
 
 
 @here
-def test_stages_pass_the_contract(tmp_path: Path) -> None:
+def test_stages_pass_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests check the scores; here, their networks would only take time."""
+    scores = np.array([3.5, 2.5, 2.4, 2.6])
+    monkeypatch.setattr(DnsmosFilter, "_score_piece", lambda *_: scores)
     check_stage(DnsmosFilter(), batch(tmp_path, noisy(9.5, 0.01, 1)))
 
 
-def heard(seconds: float, block: int) -> list[tuple[int, int, float]]:
-    """The pieces of a recording that comes in blocks: start, length, and weight."""
+def pieces_of(seconds: float, block: int) -> list[tuple[int, int, float]]:
+    """Return the pieces of a recording that is fed in blocks: start, length, and weight."""
     from curator_audio.model_stage import PendingPiece
 
     accumulator = PieceCollector(DnsmosCutter(), PendingPiece)
@@ -101,8 +105,8 @@ def heard(seconds: float, block: int) -> list[tuple[int, int, float]]:
 
 @pytest.mark.parametrize("seconds", [0.1, 9.005, 9.01, 10.0, 24.9, 25.0, 40.5, 41.0, 200.3])
 def test_windows_do_not_depend_on_the_block_size(seconds: float) -> None:
-    pieces = heard(seconds, 160_000)
-    assert pieces == heard(seconds, 1_601_000) == heard(seconds, 7_919)
+    pieces = pieces_of(seconds, 160_000)
+    assert pieces == pieces_of(seconds, 1_601_000) == pieces_of(seconds, 7_919)
     whole = 0.1 * 2**7 if seconds == 0.1 else seconds * (2 if seconds < 9.01 else 1)
     expected = [
         second
@@ -113,7 +117,7 @@ def test_windows_do_not_depend_on_the_block_size(seconds: float) -> None:
 
 
 def test_long_recordings_are_scored_while_they_are_decoded() -> None:
-    assert max(length for _, length, _ in heard(300.0, 160_000)) <= 25 * 16_000
+    assert max(length for _, length, _ in pieces_of(300.0, 160_000)) <= 25 * 16_000
 
 
 def test_invalid_options_are_reported(tmp_path: Path) -> None:

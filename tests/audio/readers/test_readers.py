@@ -37,7 +37,7 @@ def tar(path: Path, members: Mapping[str, bytes], mode: str = "w") -> Path:
 
 
 def read(stage: AnyStage) -> tuple[list[AudioBatch], list[str]]:
-    """What a reader gives, and why it set something aside."""
+    """Return the outputs of a reader, and the reasons of its rejections."""
     run = run_stages([stage], [Empty()], on_error="quarantine")
     parts = run.report.parts.values()
     problems = [f"{one.where}: {one.reason}" for part in parts for one in part.quarantined]

@@ -21,7 +21,7 @@ RATE = 16_000
 
 
 class Counting:
-    """Says how many seconds it heard, as a word that lasts as long."""
+    """Transcribe as one word: the number of seconds."""
 
     def setup(self, worker: WorkerInfo) -> str:
         return "counting"

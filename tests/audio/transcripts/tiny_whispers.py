@@ -14,7 +14,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz'"
 
 
 def whisper(folder: Path) -> Path:
-    """Two layers of width 16, the bytes as its tokens, and two languages."""
+    """Save a Whisper of two layers of width 16, with bytes as tokens and two languages."""
     library = import_transformers()
     torch.manual_seed(0)
     tokens = _tokenizer(library, folder)
@@ -58,7 +58,7 @@ def _tokenizer(library: Any, folder: Path) -> Any:
 
 
 def wav2vec(folder: Path) -> Path:
-    """Letters, one for each 20 ms, as wav2vec 2.0 and its relatives give them."""
+    """Save a model like wav2vec 2.0, which predicts a letter for every 20 ms."""
     library = import_transformers()
     torch.manual_seed(0)
     folder.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from curator_audio import (
 from curator_audio.torchaudio_compat import torchaudio  # noqa: F401 - before silero_vad asks for it
 from curator_audio.vad.silero import DetectorError, find_weights, load_weights
 from curator_audio.vad.spans import SpanRules, find_speech_spans
-from curator_core import StageError
+from curator_core import AnyStage, StageError
 from curator_core.testing import check_stage, run_stage, run_stages
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,9 +24,11 @@ from sounds import Samples, put, tone, voice, wav
 silero = pytest.importorskip("silero_vad")
 import torch  # noqa: E402
 
+Problems = Callable[[AnyStage], list[str]]
+
 
 def conversation(seconds: float, seed: int) -> Samples:
-    """Voices and pauses, in some noise."""
+    """Return voices and pauses in some noise."""
     random = np.random.default_rng(seed)
     pieces = []
     while sum(piece.shape[1] for piece in pieces) < seconds * 16_000:
@@ -140,10 +143,8 @@ def test_rows_without_speech_are_dropped_and_bad_rows_rejected_alone(tmp_path: P
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_invalid_options_are_reported(tmp_path: Path) -> None:
-    assert list(SpeechFinder(threshold=2).check()) == [
-        "threshold is 2, but must be between 0 and 1"
-    ]
+def test_invalid_options_are_reported(tmp_path: Path, problems: Problems) -> None:
+    assert problems(SpeechFinder(threshold=2)) == ["threshold is 2"]
     with pytest.raises(DetectorError, match=r"no speech detector at /no/where: give the path"):
         find_weights("/no/where")
     (tmp_path / "other.jit").write_text(json.dumps({}))

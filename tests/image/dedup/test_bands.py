@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def planted(seed: int, bits: int, threshold: int, count: int) -> np.ndarray:
-    """Hashes of which the second half are the first with a few bits turned."""
-    chance = np.random.default_rng(seed)
-    hashes = chance.integers(0, 1 << 64, (count, bits // 64), np.uint64, endpoint=False)
+def hashes_with_copies(seed: int, bits: int, threshold: int, count: int) -> np.ndarray:
+    """Return hashes; the second half are copies of the first with a few bits flipped."""
+    rng = np.random.default_rng(seed)
+    hashes = rng.integers(0, 1 << 64, (count, bits // 64), np.uint64, endpoint=False)
     half = count // 2
     hashes[half:] = hashes[: count - half]
     for row in range(half, count):
-        for bit in chance.choice(bits, chance.integers(0, threshold + 3), replace=False).tolist():
+        for bit in rng.choice(bits, rng.integers(0, threshold + 3), replace=False).tolist():
             hashes[row, bit // 64] ^= np.uint64(1 << (bit % 64))
     return hashes
 
@@ -33,8 +33,8 @@ def found(hashes: np.ndarray, threshold: int) -> set[tuple[int, int]]:
     bands = choose_bands(64 * hashes.shape[1], threshold, len(hashes))
     keys = bands.keys(hashes)
     pairs = set()
-    for place in range(bands.count):
-        for ones, others in pairs_within(keys[:, place], hashes, threshold):
+    for band in range(bands.count):
+        for ones, others in pairs_within(keys[:, band], hashes, threshold):
             pairs |= {(min(p), max(p)) for p in zip(ones.tolist(), others.tolist(), strict=True)}
     return pairs
 
@@ -49,14 +49,14 @@ def found(hashes: np.ndarray, threshold: int) -> set[tuple[int, int]]:
 def test_all_near_pairs_and_no_others_are_found(
     seed: int, bits: int, threshold: int, count: int
 ) -> None:
-    hashes = np.unique(planted(seed, bits, threshold, count), axis=0)
+    hashes = np.unique(hashes_with_copies(seed, bits, threshold, count), axis=0)
     assert found(hashes, threshold) == by_comparing_all(hashes, threshold)
 
 
 @pytest.mark.parametrize("parts_per_key", [1, 2, 3])
 def test_near_hashes_share_a_key_however_many_parts_make_one(parts_per_key: int) -> None:
     bands = Bands(64, 5, parts_per_key)
-    hashes = planted(1, 64, 3, 400)
+    hashes = hashes_with_copies(1, 64, 3, 400)
     keys = bands.keys(hashes)
     near = distances(hashes[:200], hashes[200:]) <= 5
     assert near.any()

@@ -96,7 +96,7 @@ def test_preprocessing_equals_that_of_transformers(tiny: Tiny) -> None:
 
 
 class SmallDevice(torch.nn.Module):
-    """A network on a device with room for few pictures, which says so as CUDA does."""
+    """A network on a device that runs out of memory like CUDA if it gets too many pictures."""
 
     def __init__(self, network: Any, room: int) -> None:
         super().__init__()

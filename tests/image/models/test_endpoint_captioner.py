@@ -5,8 +5,8 @@ import io
 import json
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -19,41 +19,43 @@ from curator_image.models.endpoint_captioner import EndpointCaptioner
 from curator_models.endpoints import EndpointError
 from drawings import batch, drawn, encoded
 from PIL import Image
+from waitkit import eventually
 
 KEY = "sk-very-secret-key"
 
 
 @dataclass
 class Server:
-    """The requests so far, and the next answers."""
+    """Record requests; answer with the next of `answers` (code, text), else with a caption."""
 
     url: str = ""
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
-    moods: list[tuple[int, str]] = field(default_factory=list)
-    greeting: tuple[int, str] = (200, '{"choices": [{"message": {"content": "Hello!"}}]}')
-    pause_s: float = 0.0
-    at_once: int = 0
-    most_at_once: int = 0
+    answers: list[tuple[int, str]] = field(default_factory=list)
+    access_answer: tuple[int, str] = (200, '{"choices": [{"message": {"content": "Hello!"}}]}')
+    may_answer: threading.Event = field(default_factory=threading.Event)
+    open_requests: int = 0
+    most_open_requests: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, body: bytes) -> tuple[int, str]:
         if json.loads(body)["max_tokens"] == 1:
-            return self.greeting
+            return self.access_answer
         with self.lock:
-            self.at_once += 1
-            self.most_at_once = max(self.most_at_once, self.at_once)
-            self.asked.append(json.loads(body))
-            mood = self.moods.pop(0) if self.moods else (200, "")
-        time.sleep(self.pause_s)
+            self.open_requests += 1
+            self.most_open_requests = max(self.most_open_requests, self.open_requests)
+            self.requests.append(json.loads(body))
+            answer = self.answers.pop(0) if self.answers else (200, "")
+        self.may_answer.wait()
         with self.lock:
-            self.at_once -= 1
-        return mood
+            self.open_requests -= 1
+        return answer
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
     state = Server()
+    state.may_answer.set()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -77,10 +79,11 @@ def server() -> Iterator[Server]:
             pass
 
     served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=served.serve_forever, daemon=True)
+    thread = threading.Thread(target=served.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     state.url = f"http://127.0.0.1:{served.server_port}/v1"
     yield state
+    state.may_answer.set()
     served.shutdown()
     served.server_close()
     thread.join()
@@ -99,28 +102,38 @@ def pictures(count: int) -> ImageBatch:
 
 
 def test_answers_stay_with_their_pictures(server: Server) -> None:
-    server.pause_s = 0.05
     stage = EndpointCaptioner(server.url, "tiny", "What is it?", concurrency=3)
     [found] = captioned(stage, pictures(9))
     assert found.data["caption"].to_pylist() == [f"({40 + n}, 40)" for n in range(9)]
-    assert 1 < server.most_at_once <= 3
-    asked = server.asked[0]
+    asked = server.requests[0]
     assert (asked["model"], asked["max_tokens"], asked["temperature"]) == ("tiny", 256, 0)
     assert asked["messages"][0]["content"][1] == {"type": "text", "text": "What is it?"}
     assert "Authorization" not in server.headers[0]
 
 
+def test_requests_run_in_parallel_up_to_the_limit(server: Server) -> None:
+    server.may_answer.clear()
+    stage = EndpointCaptioner(server.url, "tiny", concurrency=3)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(captioned, stage, pictures(9))
+        assert eventually(lambda: server.open_requests == 3)
+        server.may_answer.set()
+        [found] = running.result()
+    assert found.num_items == 9
+    assert server.most_open_requests == 3
+
+
 @pytest.mark.parametrize("code", [429, 500, 503])
 def test_a_busy_server_is_retried(server: Server, code: int) -> None:
-    server.moods = [(code, "busy"), (code, "busy")]
+    server.answers = [(code, "busy"), (code, "busy")]
     stage = EndpointCaptioner(server.url, "tiny", backoff_s=0.01)
     [found] = captioned(stage, pictures(1))
     assert found.num_items == 1
-    assert len(server.asked) == 3
+    assert len(server.requests) == 3
 
 
 def test_a_picture_without_an_answer_is_quarantined_alone(server: Server) -> None:
-    server.moods = [(500, "out of luck"), (500, "out of luck")]
+    server.answers = [(500, "out of luck"), (500, "out of luck")]
     stage = EndpointCaptioner(server.url, "tiny", attempts=2, backoff_s=0.01, concurrency=1)
     task = batch(encoded(drawn(1)), b"broken", encoded(drawn(2)))
     found, *rejected = captioned(stage, task)
@@ -134,12 +147,12 @@ def test_a_picture_without_an_answer_is_quarantined_alone(server: Server) -> Non
 
 
 def test_a_refused_picture_is_not_sent_again(server: Server) -> None:
-    server.moods = [(400, '{"error": "no such pictures here"}')]
+    server.answers = [(400, '{"error": "no such pictures here"}')]
     found, rejected = captioned(EndpointCaptioner(server.url, "tiny"), pictures(1))
     assert found.num_items == 0
     assert "400 Bad Request" in rejected.reason
     assert "no such pictures here" in rejected.reason
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -150,11 +163,11 @@ def test_errors_that_would_recur_fail_the_run(
     server: Server, monkeypatch: pytest.MonkeyPatch, code: int, hint: str
 ) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
-    server.moods = [(code, f"not with {KEY}")] * 9
+    server.answers = [(code, f"not with {KEY}")] * 9
     stage = EndpointCaptioner(server.url, "tiny", api_key_variable="MY_KEY", concurrency=1)
     with pytest.raises(EndpointError, match=hint) as caught:
         captioned(stage, pictures(1))
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
     assert KEY not in str(caught.value)
     assert "${secret:MY_KEY}" in str(caught.value)
 
@@ -163,17 +176,17 @@ def test_errors_that_would_recur_fail_the_run(
 def test_a_wrong_key_or_model_ends_the_run_before_a_picture_is_sent(
     server: Server, code: int
 ) -> None:
-    server.greeting = (code, "not you")
+    server.access_answer = (code, "not you")
     stage = EndpointCaptioner(server.url, "tiny")
     with pytest.raises(
         StageError, match=rf"could not be set up: .*answered {code} .*not you.*check url"
     ):
         run_stage(stage, pictures(2), on_error="quarantine")
-    assert not server.asked
+    assert not server.requests
 
 
 def test_a_busy_access_check_does_not_fail_the_run(server: Server) -> None:
-    server.greeting = (503, "busy")
+    server.access_answer = (503, "busy")
     [found] = captioned(EndpointCaptioner(server.url, "tiny"), pictures(1))
     assert found.num_items == 1
 
@@ -182,7 +195,7 @@ def test_the_key_is_sent_and_never_shown(
     server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
-    server.moods = [(200, f"<html>{KEY}")]
+    server.answers = [(200, f"<html>{KEY}")]
     stage = EndpointCaptioner(server.url, "tiny", api_key_variable="MY_KEY", attempts=1)
     with caplog.at_level(logging.DEBUG):
         found, rejected = captioned(stage, pictures(1))
@@ -194,14 +207,14 @@ def test_the_key_is_sent_and_never_shown(
 
 @pytest.mark.parametrize("message", ['{"choices": []}', "[]", '{"choices": [{"message": {}}]}'])
 def test_answers_without_a_text(server: Server, message: str) -> None:
-    server.moods = [(200, message)]
+    server.answers = [(200, message)]
     stage = EndpointCaptioner(server.url, "tiny", attempts=1)
     _, rejected = captioned(stage, pictures(1))
     assert "cannot read the answer" in rejected.reason
 
 
 def test_a_server_that_is_silent(server: Server) -> None:
-    server.pause_s = 1.0
+    server.may_answer.clear()
     stage = EndpointCaptioner(server.url, "tiny", request_timeout_s=0.1, attempts=1)
     _, rejected = captioned(stage, pictures(1))
     assert "does not answer: it took longer than 0.1 s (after 1 attempt)" in rejected.reason

@@ -1,14 +1,17 @@
 """Faces are blurred, and the rest of the picture is unchanged."""
 
 import io
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from curator_core import Rejected
+from curator_core import AnyStage, Rejected
 from curator_core.testing import run_stage
 from curator_image import FaceBlurrer
 from drawings import batch, drawn, encoded
 from PIL import Image
+
+Problems = Callable[[AnyStage], list[str]]
 
 BOX = [0.25, 0.25, 0.5, 0.5]
 
@@ -62,8 +65,8 @@ def test_a_damaged_picture_is_quarantined() -> None:
     assert "key 'b'" in rejected.where
 
 
-def test_invalid_options() -> None:
-    assert list(FaceBlurrer(margin=-1, quality=0).check()) == [
-        "margin is -1, but must be 0 or more",
-        "quality is 0, but must be from 1 to 100",
+def test_invalid_options(problems: Problems) -> None:
+    assert problems(FaceBlurrer(margin=-1, quality=0)) == [
+        "margin is -1",
+        "quality is 0",
     ]

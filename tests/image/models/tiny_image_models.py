@@ -73,26 +73,26 @@ def write_frame(folder: Path, size: int) -> None:
 
 
 def save_head(folder: Path) -> None:
-    """As LAION's aesthetic predictor: layer upon layer, nothing in between."""
+    """Save a head like LAION's aesthetic predictor: linear layers only."""
     torch.manual_seed(5)
     folder.mkdir(parents=True)
     state = {}
-    for place, (deep, wide) in {0: (WIDTH, 8), 2: (8, 4), 10: (4, 1)}.items():
+    for index, (deep, wide) in {0: (WIDTH, 8), 2: (8, 4), 10: (4, 1)}.items():
         layer = torch.nn.Linear(deep, wide)
-        state |= {f"layers.{place}.weight": layer.weight, f"layers.{place}.bias": layer.bias}
+        state |= {f"layers.{index}.weight": layer.weight, f"layers.{index}.bias": layer.bias}
     saved = {name: value.detach().contiguous() for name, value in state.items()}
     save_file(saved, folder / "model.safetensors")
     torch.save(saved, folder / "head.pth")
 
 
 def save_detector(folder: Path) -> None:
-    """As LAION's detector of nudity: it knows how vectors are spread."""
+    """Save a head like LAION's NSFW detector, which also normalizes vectors."""
     torch.manual_seed(9)
     folder.mkdir(parents=True)
     state = {"norm.mean": torch.randn(WIDTH) / 9, "norm.variance": torch.rand(WIDTH) + 0.1}
-    for place, (deep, wide) in {1: (WIDTH, 6), 2: (6, 1)}.items():
+    for index, (deep, wide) in {1: (WIDTH, 6), 2: (6, 1)}.items():
         layer = torch.nn.Linear(deep, wide)
-        state |= {f"linear_{place}.weight": layer.weight, f"linear_{place}.bias": layer.bias}
+        state |= {f"linear_{index}.weight": layer.weight, f"linear_{index}.bias": layer.bias}
     saved = {name: value.detach().contiguous() for name, value in state.items()}
     save_file(saved, folder / "model.safetensors")
 
@@ -105,7 +105,7 @@ CHAT = (
 
 
 def save_llava(folder: Path) -> None:
-    """A model that is asked in a chat, and repeats the question before its answer."""
+    """Save a chat model that repeats the prompt before its answer."""
     torch.manual_seed(15)
     vision = library.CLIPVisionConfig(
         hidden_size=16,
@@ -128,11 +128,11 @@ def save_llava(folder: Path) -> None:
         eos_token_id=3,
         initializer_range=0.6,
     )
-    place = len(SPECIAL) + len(WORDS)
+    index = len(SPECIAL) + len(WORDS)
     config = library.LlavaConfig(
         vision_config=vision,
         text_config=words,
-        image_token_index=place,
+        image_token_index=index,
         vision_feature_layer=-1,
     )
     library.LlavaForConditionalGeneration(config).save_pretrained(folder)
@@ -150,7 +150,7 @@ def save_llava(folder: Path) -> None:
 
 
 def save_git(folder: Path) -> None:
-    """A model that only captions: no chat, and an answer without the question."""
+    """Save a model that only captions: it has no chat, and does not repeat the prompt."""
     torch.manual_seed(16)
     small = {
         "hidden_size": 16,

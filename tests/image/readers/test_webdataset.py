@@ -51,7 +51,7 @@ def test_json_values_become_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 def test_each_sample_is_read_by_exactly_one_part(tmp_path: Path, kind: int) -> None:
-    """However a shard is cut, and wherever headers that say long names stand."""
+    """For any edges between parts, also inside the headers of long names."""
     folder = "y" * 60 if kind == tarfile.USTAR_FORMAT else "y" * 150
     members = plain(30)
     for number, (info, _) in enumerate(members):
@@ -60,9 +60,9 @@ def test_each_sample_is_read_by_exactly_one_part(tmp_path: Path, kind: int) -> N
     path = write(tmp_path / "a.tar", members, kind)
     whole = keys(read(path)[0])
     assert len(whole) == 30
-    size, dice = path.stat().st_size, Random(4)
+    size, rng = path.stat().st_size, Random(4)
     for _ in range(60):
-        edges = [0, *sorted(dice.sample(range(1, size), dice.randint(1, 9)))]
+        edges = [0, *sorted(rng.sample(range(1, size), rng.randint(1, 9)))]
         ends = [*edges[1:], None]
         found = [read(path, start, end) for start, end in zip(edges, ends, strict=True)]
         assert [key for rows, _, _ in found for key in keys(rows)] == whole, edges
@@ -72,8 +72,8 @@ def test_each_sample_is_read_by_exactly_one_part(tmp_path: Path, kind: int) -> N
 def test_a_damaged_header_costs_the_samples_around_it(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tar", plain(9))
     data = bytearray(path.read_bytes())
-    place = data.index(b"a/0004.jpg")
-    data[place + 100 : place + 160] = b"?" * 60
+    offset = data.index(b"a/0004.jpg")
+    data[offset + 100 : offset + 160] = b"?" * 60
     path.write_bytes(data)
     rows, rejected, _ = read(path)
     assert keys(rows) == [f"a/000{n}" for n in (0, 1, 2, 5, 6, 7, 8)]
@@ -82,14 +82,14 @@ def test_a_damaged_header_costs_the_samples_around_it(tmp_path: Path) -> None:
         "a tar header is missing; lost 1,536 bytes and the next sample",
     ]
     assert rejected[0].where == f"{path} byte {data.index(b'a/0003.jpg')} key 'a/0003'"
-    assert rejected[1].where == f"{path} byte {place}"
+    assert rejected[1].where == f"{path} byte {offset}"
 
 
 def test_damage_is_reported_once_however_a_shard_is_split(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tar", plain(9))
     data = bytearray(path.read_bytes())
-    place = data.index(b"a/0004.jpg")
-    data[place + 100 : place + 160] = b"?" * 60
+    offset = data.index(b"a/0004.jpg")
+    data[offset + 100 : offset + 160] = b"?" * 60
     path.write_bytes(data)
     whole = read(path)
     for edge in range(512, len(data), 512):
@@ -100,13 +100,13 @@ def test_damage_is_reported_once_however_a_shard_is_split(tmp_path: Path) -> Non
 def test_a_truncated_shard_keeps_its_complete_samples(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tar", plain(9))
     data = path.read_bytes()
-    place = data.index(b"a/0006.jpg")
-    path.write_bytes(data[: place + 900])
+    offset = data.index(b"a/0006.jpg")
+    path.write_bytes(data[: offset + 900])
     rows, rejected, _ = read(path)
     assert keys(rows) == [f"a/000{n}" for n in range(6)]
     [one] = rejected
     assert one.reason == "the file is truncated within its .jpg"
-    assert one.where == f"{path} byte {place} key 'a/0006'"
+    assert one.where == f"{path} byte {offset} key 'a/0006'"
 
 
 def test_unsafe_members_are_refused_and_others_kept(tmp_path: Path) -> None:

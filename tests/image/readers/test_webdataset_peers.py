@@ -10,7 +10,7 @@ from tars import member, read, write
 wds = pytest.importorskip("webdataset", reason="webdataset is what this is compared with")
 
 
-def theirs(path: Path) -> list[tuple[str, dict[str, bytes]]]:
+def read_with_webdataset(path: Path) -> list[tuple[str, dict[str, bytes]]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = list(wds.WebDataset(str(path), shardshuffle=False, empty_check=False))
@@ -19,7 +19,7 @@ def theirs(path: Path) -> list[tuple[str, dict[str, bytes]]]:
     ]
 
 
-def ours(path: Path) -> list[tuple[str, dict[str, bytes]]]:
+def read_with_curator(path: Path) -> list[tuple[str, dict[str, bytes]]]:
     found = []
     for row in read(path, wrong_extension="keep")[0]:
         image, ending = row.pop("image"), str(row.pop("extension")).lower()
@@ -32,8 +32,10 @@ def ours(path: Path) -> list[tuple[str, dict[str, bytes]]]:
 
 def test_shards_of_pictures_hold_the_same_samples(tmp_path: Path) -> None:
     for path in write_shards(tmp_path, 1, 80):
-        expected = [(key, files) for key, files in theirs(path) if all(files.values())]
-        assert ours(path) == expected
+        expected = [
+            (key, files) for key, files in read_with_webdataset(path) if all(files.values())
+        ]
+        assert read_with_curator(path) == expected
 
 
 def test_long_names_and_folders_give_the_same_keys(tmp_path: Path) -> None:
@@ -45,4 +47,4 @@ def test_long_names_and_folders_give_the_same_keys(tmp_path: Path) -> None:
         "v1.0/x.jpg",
     ]
     path = write(tmp_path / "a.tar", [member(name, b"some text") for name in names])
-    assert ours(path) == theirs(path)
+    assert read_with_curator(path) == read_with_webdataset(path)

@@ -1,3 +1,5 @@
+"""One decode measures for several stages, with the same result as separate decodes."""
+
 import gc
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +14,7 @@ from curator_video.analysis.measurements import ClipAnalysis, FrameNeeds
 from curator_video.analysis.sampling import Sampling
 from curator_video.analysis.shared_decode import analyze_span
 from curator_video.decoding import DamagedVideoError
-from curator_video.facts import probe
+from curator_video.probing import probe
 from curator_video.source import VideoSource
 from curator_video.tasks import ClipSpan
 

@@ -4,18 +4,21 @@ import base64
 import io
 import json
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import av
 import pytest
-from curator_core import StageError
+from curator_core import AnyStage, StageError
 from curator_core.testing import check_stage, run_stages
+from curator_models import endpoint_stage
+from curator_models.rate_limit import RateLimiter
 from curator_video.captions.endpoints import EndpointCaptionEnhancer, EndpointClipCaptioner
 from curator_video.tasks import Clip
+
+Problems = Callable[[AnyStage], list[str]]
 
 KEY = "sk-very-secret-key"
 
@@ -25,21 +28,19 @@ class Server:
     """Record requests; answer with the next of `next_answers` (code, text), else with a caption."""
 
     url: str = ""
-    ask_all: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     next_answers: list[tuple[int, str]] = field(default_factory=list)
     first_answer: tuple[int, str] = (200, "Hello!")
     first_requests: int = 0
-    arrived: list[float] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, body: dict[str, Any]) -> tuple[int, str]:
         with self.lock:
-            self.arrived.append(time.monotonic())
             if body["max_tokens"] == 1:
                 self.first_requests += 1
                 return self.first_answer
-            self.ask_all.append(body)
+            self.requests.append(body)
             if self.next_answers:
                 return self.next_answers.pop(0)
         content = body["messages"][0]["content"]
@@ -50,8 +51,8 @@ class Server:
 
 
 def size_of(part: dict[str, Any]) -> tuple[int, int]:
-    encode_jpeg = base64.b64decode(part["image_url"]["url"].removeprefix("data:image/jpeg;base64,"))
-    with av.open(io.BytesIO(encode_jpeg), format="jpeg_pipe") as file:
+    jpeg = base64.b64decode(part["image_url"]["url"].removeprefix("data:image/jpeg;base64,"))
+    with av.open(io.BytesIO(jpeg), format="jpeg_pipe") as file:
         [picture] = file.decode(video=0)
         return picture.width, picture.height
 
@@ -107,8 +108,8 @@ def test_each_window_is_captioned(server: Server, harbour_clips: list[Clip]) -> 
     assert captions(clip) == ["8 of (160, 90)", "8 of (160, 90)", "6 of (160, 90)"]
     assert captions(short) == ["4 of (160, 90)"]
     assert clip.scores["caption_model"] == "tiny"
-    assert {ask_all["max_tokens"] for ask_all in server.ask_all} == {512}
-    assert server.keys == [None] * 5  # one of them to say hello
+    assert {request["max_tokens"] for request in server.requests} == {512}
+    assert server.keys == [None] * 5  # one of them to check the access
 
 
 def test_captions_are_rewritten_and_both_are_kept(
@@ -122,7 +123,7 @@ def test_captions_are_rewritten_and_both_are_kept(
     assert captions(clip) == ["4 of (320, 180)"]
     assert captions(clip, "enhanced_caption") == ["4 OF (320, 180)"]
     assert clip.scores["enhanced_caption_model"] == "writer"
-    assert server.ask_all[1]["messages"][0]["content"] == "Better:\n4 of (320, 180)"
+    assert server.requests[1]["messages"][0]["content"] == "Better:\n4 of (320, 180)"
 
 
 def test_clips_without_the_caption_are_rejected(server: Server, harbour_clips: list[Clip]) -> None:
@@ -143,11 +144,11 @@ def test_busy_servers_are_retried_and_one_error_fails_one_clip(
     server.next_answers = [(503, "busy"), (400, "no such pictures here")]
     ran = run_stages([captioner(server, concurrency=1)], harbour_clips, on_error="quarantine")
     assert len(ran.outputs) == 2
-    assert len(server.ask_all) == 4
+    assert len(server.requests) == 4
     [record] = ran.report.quarantined
     assert "the endpoint answered 400 Bad Request" in record.reason
     assert "no such pictures here" in record.reason
-    assert harbour_clips[0].place in record.detail
+    assert harbour_clips[0].describe() in record.detail
 
 
 def test_clips_without_an_answer_can_be_retried(server: Server, harbour_clips: list[Clip]) -> None:
@@ -180,7 +181,7 @@ def test_a_refused_key_or_model_fails_the_run_at_setup(
         assert message.endswith("; check url, model and the key in api_key_variable")
         assert KEY not in message + repr(stage)
     assert server.keys == [f"Bearer {KEY}"] * 2
-    assert not server.ask_all
+    assert not server.requests
 
 
 def test_a_busy_server_at_setup_does_not_fail_the_run(
@@ -201,27 +202,42 @@ def test_an_unreachable_server_quarantines_the_clip(harbour_clips: list[Clip]) -
     assert "(after 2 attempts)" in record.reason
 
 
-def test_requests_per_minute_limits_the_rate(server: Server, harbour_clips: list[Clip]) -> None:
+def test_requests_per_minute_limits_the_rate(
+    server: Server, harbour_clips: list[Clip], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns: list[float | None] = []
+
+    class Limiter(RateLimiter):
+        def __init__(self, per_minute: float | None) -> None:
+            super().__init__(None)
+            self._per_minute = per_minute
+
+        def wait(self) -> None:
+            turns.append(self._per_minute)
+
+    monkeypatch.setattr(endpoint_stage, "RateLimiter", Limiter)
     run_stages([captioner(server, requests_per_minute=300)], harbour_clips)
-    assert len(server.arrived) == 4
-    assert max(server.arrived) - min(server.arrived) > 0.3
+    assert turns == [300] * 4, "one to check the access, and one for each clip"
+    assert len(server.requests) + server.first_requests == 4
 
 
-def test_wrong_options_are_reported() -> None:
-    reported = EndpointClipCaptioner(
-        url="host/v1", model="", api_key_variable="NO_SUCH", caption_field="start", fps=0,
-        requests_per_minute=0, concurrency=0,
-    ).check()  # fmt: skip
-    assert list(reported) == [
+def test_wrong_options_are_reported(problems: Problems) -> None:
+    reported = problems(
+        EndpointClipCaptioner(
+            url="host/v1", model="", api_key_variable="NO_SUCH", caption_field="start", fps=0,
+            requests_per_minute=0, concurrency=0,
+        )
+    )  # fmt: skip
+    assert reported == [
         "url is 'host/v1'; write it like https://host/v1",
-        "api_key_variable is 'NO_SUCH', but no such environment variable is set",
+        "api_key_variable is 'NO_SUCH'",
         "model is empty; give the name of the model on the server",
-        "concurrency is 0, but must be 1 or more",
-        "requests_per_minute is 0, but must be more than 0",
+        "concurrency is 0",
+        "requests_per_minute is 0",
         "caption_field is 'start', which is a field of every window; choose another name",
-        "fps is 0, but must be more than 0",
+        "fps is 0",
     ]
-    reported = EndpointCaptionEnhancer(url="https://host/v1", model="m", prompt="Better!").check()
+    reported = problems(EndpointCaptionEnhancer(url="https://host/v1", model="m", prompt="Better!"))
     assert list(reported) == [
         "prompt has no place for the caption; put {caption} into it",
     ]

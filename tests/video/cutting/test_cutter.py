@@ -1,3 +1,5 @@
+"""Clips have exactly the frames and the sound of their span, or fail with a reason."""
+
 import io
 from collections.abc import Iterator
 from fractions import Fraction
@@ -22,9 +24,9 @@ from curator_video.cutting.encoders import (
     VideoEncoder,
     available_encoders,
 )
-from curator_video.facts import probe
+from curator_video.fixed_stride import FixedStrideSplitter
+from curator_video.probing import probe
 from curator_video.source import VideoSource
-from curator_video.splitters.stride import FixedStrideSplitter
 from curator_video.tasks import Clip, ClipSpan, EncodedClip, Video
 
 VP9 = {"deadline": "realtime", "cpu-used": "8"}

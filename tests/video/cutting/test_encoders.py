@@ -9,7 +9,7 @@ from curator_core.testing import run_stage
 from curator_video.cutting import exact
 from curator_video.cutting.cutter import ClipCutter
 from curator_video.cutting.encoders import VideoEncoder, available_encoders, keep_thread_priorities
-from curator_video.facts import probe
+from curator_video.probing import probe
 from curator_video.source import VideoSource
 from curator_video.tasks import Clip, ClipSpan
 

@@ -17,7 +17,7 @@ from curator_video.container import open_video
 from curator_video.cutting.cutter import ClipCutter
 from curator_video.cutting.encoders import VideoEncoder
 from curator_video.decoding import TimedFrame, decode_frames
-from curator_video.facts import probe
+from curator_video.probing import probe
 from curator_video.source import VideoSource
 from curator_video.tasks import Clip, ClipSpan
 

@@ -12,7 +12,7 @@ import pytest
 from curator_core.testing import run_stage
 from curator_video.cutting.cutter import ClipCutter
 from curator_video.cutting.sound import UnsupportedSoundError, cut_with_sound
-from curator_video.facts import probe
+from curator_video.probing import probe
 from curator_video.source import VideoSource
 from curator_video.tasks import Clip, ClipSpan, EncodedClip
 
@@ -158,7 +158,7 @@ def test_sound_is_copied_else_encoded_else_left_out() -> None:
 
 
 def test_changes_are_in_the_metadata_and_the_index(tmp_path: Path) -> None:
-    from curator_video.writers.records import clip_metadata, index_row
+    from curator_video.writers.clip_metadata import clip_metadata, index_row
 
     source = VideoSource(str(film(tmp_path / "film.mov", "pcm_mulaw", 8000)))
     [done] = run_stage(ClipCutter(), Clip(ClipSpan(source, probe(source), 0, 2)))

@@ -12,8 +12,8 @@ from curator_core import LocalExecutor, Pipeline
 from curator_core.testing import check_stage, run_stages
 from curator_dedup import SemanticDeduplicationWorkflow
 from curator_video.embeddings.embedders import ClipEmbedder, mean_vector
+from curator_video.fixed_stride import FixedStrideSplitter
 from curator_video.reader import VideoReader
-from curator_video.splitters.stride import FixedStrideSplitter
 from curator_video.tasks import Clip
 from curator_video.writers.clip_writer import ClipWriter
 

@@ -9,8 +9,8 @@ from corpus.films import Film, Shot
 from corpus.scenes import Motion
 from corpus.videos import Style, write_video
 from curator_core.testing import run_stages
-from curator_video.facts import probe
 from curator_video.filters.base import ClipRuleSet
+from curator_video.probing import probe
 from curator_video.source import VideoSource
 from curator_video.tasks import Clip, ClipSpan
 

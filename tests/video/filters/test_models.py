@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from curator_core import AnyStage
 from curator_core.errors import InputError
 from curator_core.testing import check_stage, run_stages
 from curator_video.analysis import frame_stage
 from curator_video.analysis.measurements import ClipAnalysis
 from curator_video.embeddings.embedders import ClipEmbedder
-from curator_video.facts import probe
 from curator_video.filters.models import AestheticFilter, NSFWFilter, TextAreaFilter
 from curator_video.filters.motion import MotionFilter
+from curator_video.probing import probe
 from curator_video.source import VideoSource
 from curator_video.tasks import Clip, ClipSpan
 
 Tiny = Callable[[str], str]
+Problems = Callable[[AnyStage], list[str]]
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -37,15 +39,15 @@ def aesthetics(tiny: Tiny, **options: Any) -> AestheticFilter:
 @pytest.fixture
 def decodes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Record the needs of each decode."""
-    ask_all: list[Any] = []
-    real = frame_stage.analyze_span
+    recorded: list[Any] = []
+    analyze_span = frame_stage.analyze_span
 
-    def noted(span: Any, wanted: Any) -> ClipAnalysis:
-        ask_all.append(wanted)
-        return real(span, wanted)
+    def record(span: Any, needs: Any) -> ClipAnalysis:
+        recorded.append(needs)
+        return analyze_span(span, needs)
 
-    monkeypatch.setattr(frame_stage, "analyze_span", noted)
-    return ask_all
+    monkeypatch.setattr(frame_stage, "analyze_span", record)
+    return recorded
 
 
 def test_model_filters_share_one_decode(
@@ -171,14 +173,13 @@ def test_a_clip_too_short_for_the_rate_is_quarantined_with_a_hint(
     assert run_stages([aesthetics(tiny, fps=2, score_only=True)], [short]).outputs
 
 
-def test_wrong_options_are_reported(tiny: Tiny) -> None:
-    reported = list(aesthetics(tiny, fps=0, height=-1, reduction="median").check())  # type: ignore[arg-type]
-    assert reported == [
-        "fps is 0, but must be more than 0",
-        "height is -1, but must be 0 (keep the original height) or more",
+def test_wrong_options_are_reported(tiny: Tiny, problems: Problems) -> None:
+    assert problems(aesthetics(tiny, fps=0, height=-1, reduction="median")) == [  # type: ignore[arg-type]
+        "fps is 0",
+        "height is -1",
         "reduction is 'median' (did you mean mean?)",
     ]
-    [reported] = aesthetics(tiny, head_weights="/no/head.pth").check()
+    [reported] = problems(aesthetics(tiny, head_weights="/no/head.pth"))
     assert "no such file: /no/head.pth" in reported
 
 

@@ -1,3 +1,5 @@
+"""The clips page shows timelines, and filmstrips of kept and dropped clips."""
+
 import base64
 import io
 import re
@@ -10,10 +12,10 @@ from curator_core import InputError, LocalExecutor, Pipeline
 from curator_report.page import write_report
 from curator_video.cutting.cutter import ClipCutter
 from curator_video.filters.quality import FreezeFilter
+from curator_video.fixed_stride import FixedStrideSplitter
 from curator_video.reader import VideoReader
 from curator_video.report.filmstrips import clock
 from curator_video.report.page import write_clips
-from curator_video.splitters.stride import FixedStrideSplitter
 from curator_video.writers.clip_writer import ClipWriter
 from curator_video.writers.shard_writer import ClipShardWriter
 

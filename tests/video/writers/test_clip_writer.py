@@ -1,3 +1,5 @@
+"""Clips are written with metadata and an index, in the layout of NeMo Curator."""
+
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,13 +9,13 @@ import pytest
 from curator_core import Dropped, LocalExecutor, OutputError, Pipeline, ProcessingStage, RunResult
 from curator_core.testing import check_stage
 from curator_video.cutting.cutter import ClipCutter
-from curator_video.facts import probe
+from curator_video.fixed_stride import FixedStrideSplitter
+from curator_video.probing import probe
 from curator_video.reader import VideoReader
 from curator_video.source import VideoSource
-from curator_video.splitters.stride import FixedStrideSplitter
 from curator_video.tasks import Clip, ClipSpan
+from curator_video.writers.clip_metadata import index_row, index_table
 from curator_video.writers.clip_writer import ClipWriter
-from curator_video.writers.records import index_row, index_table
 
 
 @dataclass

@@ -1,3 +1,5 @@
+"""Clips are written to reproducible WebDataset shards."""
+
 import json
 import tarfile
 from pathlib import Path
@@ -7,11 +9,11 @@ import pyarrow.parquet as pq
 from curator_core import LocalExecutor, Pipeline, RunResult
 from curator_core.testing import check_stage
 from curator_video.cutting.cutter import ClipCutter
-from curator_video.facts import probe
 from curator_video.filters.size import DurationFilter
+from curator_video.fixed_stride import FixedStrideSplitter
+from curator_video.probing import probe
 from curator_video.reader import VideoReader
 from curator_video.source import VideoSource
-from curator_video.splitters.stride import FixedStrideSplitter
 from curator_video.tasks import Clip, ClipSpan
 from curator_video.writers.shard_writer import ClipShardWriter
 

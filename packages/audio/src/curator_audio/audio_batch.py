@@ -287,8 +287,8 @@ class AudioBatch(DocumentBatch):
         if AUDIO in table.column_names:
             audio = table.column(AUDIO).combine_chunks()
             if isinstance(audio, pa.BinaryArray):
-                places = pa.array(range(len(audio)), pa.int32(), mask=audio.is_null())
-                shared = pa.DictionaryArray.from_arrays(places, audio)
+                indices = pa.array(range(len(audio)), pa.int32(), mask=audio.is_null())
+                shared = pa.DictionaryArray.from_arrays(indices, audio)
                 table = with_column(table, AUDIO, shared)
         return self.with_table(table.take(pa.array(rows, pa.int64())))
 

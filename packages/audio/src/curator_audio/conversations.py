@@ -27,8 +27,8 @@ class WindowCriteria:
     shortest: float
     best: float
     longest: float
-    fewest: int
-    most: int
+    fewest_speakers: int
+    most_speakers: int
     max_gap: float
 
 
@@ -75,19 +75,22 @@ def _windows_starting_at(
 
 def _fits(window: ConversationWindow, criteria: WindowCriteria) -> bool:
     speakers = len({turn.speaker for turn in window.turns})
-    return window.seconds >= criteria.shortest and criteria.fewest <= speakers <= criteria.most
+    return (
+        window.seconds >= criteria.shortest
+        and criteria.fewest_speakers <= speakers <= criteria.most_speakers
+    )
 
 
 def choose_separate(
-    windows: Sequence[ConversationWindow], most: float, best: float
+    windows: Sequence[ConversationWindow], max_overlap: float, best: float
 ) -> list[ConversationWindow]:
     """Choose windows that overlap little, preferring those closest to the best length.
 
-    `most` is the largest allowed overlap, as a share of the shorter of two windows.
+    `max_overlap` is the largest allowed overlap, as a share of the shorter of two windows.
     """
     chosen: list[ConversationWindow] = []
     for window in sorted(windows, key=lambda one: (abs(one.seconds - best), one.start)):
-        if all(_overlap(window, other) <= most for other in chosen):
+        if all(_overlap(window, other) <= max_overlap for other in chosen):
             chosen.append(window)
     return sorted(chosen, key=lambda window: window.start)
 
@@ -213,4 +216,4 @@ class ConversationBuilder(ProcessingStage[AudioBatch, AudioBatch]):
 
 def _numbers(rows: Sequence[int]) -> list[int]:
     """Number the windows of each row, starting at 0."""
-    return [place - rows.index(row) for place, row in enumerate(rows)]
+    return [index - rows.index(row) for index, row in enumerate(rows)]

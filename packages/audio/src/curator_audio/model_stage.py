@@ -237,7 +237,8 @@ class AudioModel(ProcessingStage[AudioBatch, AudioBatch], ABC):
     def teardown(self) -> None:
         vars(self).pop("_batches", None)
         self.unload()
-        empty_device_cache()
+        if self.resources.needs_gpu:
+            empty_device_cache()
 
     def unload(self) -> None:
         """Free the model loaded by `load`."""
@@ -262,12 +263,12 @@ class AudioModel(ProcessingStage[AudioBatch, AudioBatch], ABC):
         """Run the model on all waiting pieces, and free their samples."""
         pieces = [one.piece for one in waiting]
 
-        def forward(places: Sequence[int]) -> Sequence[Any]:
-            return self.predict([pieces[place] for place in places])
+        def forward(indices: Sequence[int]) -> Sequence[Any]:
+            return self.predict([pieces[index] for index in indices])
 
         outputs, failed = self._batches.run([piece.length for piece in pieces], forward)
-        for place, one in enumerate(waiting):
-            one.output, one.error = outputs[place], failed.get(place)
+        for index, one in enumerate(waiting):
+            one.output, one.error = outputs[index], failed.get(index)
             one.piece = one.piece.without_samples()
         waiting.clear()
 

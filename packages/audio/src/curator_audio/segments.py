@@ -64,24 +64,24 @@ class SegmentExtractor(ProcessingStage[AudioBatch, AudioBatch]):
     def process(self, task: AudioBatch) -> Iterator[AudioBatch | Dropped | Rejected]:
         found = read_entries(task, self.spans_field)
         rows: list[int] = []
-        places: list[tuple[float, float, int]] = []
+        cuts: list[tuple[float, float, int]] = []
         for row, spans in enumerate(found.values):
             start = found.batch.start(row)
             for number, span in enumerate(spans):
                 rows.append(row)
-                places.append((start + span["start"], span["end"] - span["start"], number))
+                cuts.append((start + span["start"], span["end"] - span["start"], number))
         yield from drop_rows(found.batch, [None if spans else "no spans" for spans in found.values])
         if rows:
-            yield self._segments(found.batch, rows, places)
+            yield self._segments(found.batch, rows, cuts)
         yield from found.rejected
 
     def _segments(
-        self, task: AudioBatch, rows: Sequence[int], places: Sequence[tuple[float, float, int]]
+        self, task: AudioBatch, rows: Sequence[int], cuts: Sequence[tuple[float, float, int]]
     ) -> AudioBatch:
         bare = task.with_table(task.data.drop_columns([self.spans_field]))  # split among segments
         table = bare.repeat_rows(rows).data
         names = [SOURCE_TEXT if name == TEXT else name for name in table.column_names]
-        starts, lengths, numbers = zip(*places, strict=True)
+        starts, lengths, numbers = zip(*cuts, strict=True)
         columns: dict[str, Any] = {
             OFFSET: pa.array([round(start, 6) for start in starts], pa.float64()),
             DURATION: pa.array([round(length, 6) for length in lengths], pa.float64()),
@@ -189,26 +189,26 @@ class LongSplitter(ProcessingStage[AudioBatch, AudioBatch]):
             yield self._split(batch, list(lengths.values()))
 
     def _split(self, task: AudioBatch, durations: Sequence[float]) -> AudioBatch:
-        rows, places = [], []
+        rows, cuts = [], []
         for row, seconds in enumerate(durations):
             parts = max(1, ceil(seconds / self.max_duration))
             for part in range(parts):
                 rows.append(row)
                 start = None if parts == 1 else task.start(row) + part * seconds / parts
-                places.append((start, None if parts == 1 else seconds / parts, part))
+                cuts.append((start, None if parts == 1 else seconds / parts, part))
         taken = task.repeat_rows(rows)
         given = [(taken.offset(row), taken.duration(row)) for row in range(len(rows))]
         starts = [
-            old[0] if new[0] is None else new[0] for old, new in zip(given, places, strict=True)
+            old[0] if new[0] is None else new[0] for old, new in zip(given, cuts, strict=True)
         ]
         lengths = [
-            old[1] if new[1] is None else new[1] for old, new in zip(given, places, strict=True)
+            old[1] if new[1] is None else new[1] for old, new in zip(given, cuts, strict=True)
         ]
         return taken.with_columns(
             {
                 OFFSET: pa.array(starts, pa.float64()),
                 DURATION: pa.array(lengths, pa.float64()),
-                "part": pa.array([place[2] for place in places], pa.int64()),
+                "part": pa.array([cut[2] for cut in cuts], pa.int64()),
             }
         )
 
@@ -275,7 +275,7 @@ _PARTS_TYPE = pa.list_(
 class SegmentConcatenator(ProcessingStage[AudioBatch, AudioBatch]):
     """Concatenate the segments of a recording in order, with silence between them.
 
-    The result is stored in `audio` as FLAC. `parts` maps it to places in the source, for
+    The result is stored in `audio` as FLAC. `parts` maps it to cuts in the source, for
     TimestampMapper. Other columns are those of the first segment. All segments of a recording must
     be in one batch, as for SegmentJoiner.
     """

@@ -109,9 +109,9 @@ class SoundEventFilter(AudioModel):
         highest = np.max([scores for _, scores in outputs], axis=0)
         order = np.argsort(-highest, kind="stable").tolist()
         return {
-            self._labels[place]: float(highest[place])
-            for place in order
-            if highest[place] >= self.at_least
+            self._labels[index]: float(highest[index])
+            for index in order
+            if highest[index] >= self.at_least
         }
 
     def build_columns(self, values: Sequence[Any]) -> Mapping[str, pa.Array]:

@@ -59,12 +59,12 @@ def with_entries(
 ) -> "AudioBatch":
     """Replace the entries in a column, keeping its type."""
     table = batch.data
-    place = table.column_names.index(name)
+    index = table.column_names.index(name)
     field = table.schema.field(name)
     if pa.types.is_string(field.type):
         texts = [None if one is None else orjson.dumps(one).decode() for one in values]
-        return batch.with_table(table.set_column(place, json_field(name), pa.array(texts)))
-    return batch.with_table(table.set_column(place, field, pa.array(values, field.type)))
+        return batch.with_table(table.set_column(index, json_field(name), pa.array(texts)))
+    return batch.with_table(table.set_column(index, field, pa.array(values, field.type)))
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -26,8 +26,8 @@ Floats = npt.NDArray[np.float64]
 def _dct_matrix(first: int, rows: int, size: int) -> Floats:
     """Return `rows` rows of the unnormalized DCT-II of `size` numbers, starting at `first`."""
     frequencies = np.arange(first, first + rows)[:, None]
-    places = 2 * np.arange(size)[None, :] + 1
-    return np.asarray(np.cos(np.pi / (2 * size) * frequencies * places))
+    positions = 2 * np.arange(size)[None, :] + 1
+    return np.asarray(np.cos(np.pi / (2 * size) * frequencies * positions))
 
 
 def _low_frequencies(
@@ -55,17 +55,17 @@ def _sample_weights(length: int) -> _Weights:
     added = np.zeros((_PDQ_SIDE, length))
     for sample in range(_PDQ_SIDE):
         low, high = _box_around(int((sample + 0.5) * length / _PDQ_SIDE), length)
-        for place in range(low, high):
-            start, end = _box_around(place, length)
+        for position in range(low, high):
+            start, end = _box_around(position, length)
             added[sample, start:end] += 1 / ((high - low) * (end - start))
     return added.astype(np.float32)
 
 
-def _box_around(place: int, length: int) -> tuple[int, int]:
+def _box_around(position: int, length: int) -> tuple[int, int]:
     """Return the box around a pixel, clipped at the ends."""
     window = -(-length // (2 * _PDQ_SIDE))
     ahead = (window + 2) // 2 - 1
-    return max(place - (window - 1 - ahead), 0), min(place + ahead + 1, length)
+    return max(position - (window - 1 - ahead), 0), min(position + ahead + 1, length)
 
 
 HashKind: TypeAlias = Literal["phash", "dhash", "pdq"]
@@ -181,7 +181,7 @@ def compute_hashes(small: Sequence[Grey], kind: HashKind) -> Hashes:
 
 
 def input_function(kind: HashKind) -> Callable[[Pixels], Grey]:
-    """Return the function that turns the pixels of `VIEWS` into the input of this kind."""
+    """Return the function that turns the pixels of `HASH_VIEWS` into the input of this kind."""
     return downsample_for_pdq if kind == "pdq" else _unchanged
 
 

@@ -141,31 +141,31 @@ class SpanDecoder:
 
     def _seek_and_decode(self, start: float) -> Iterator[TimedFrame | DamagedSpan]:
         """Seek to a keyframe; to an earlier one if it gives no frame (as with intra refresh)."""
-        place: float | None = start
+        keyframe: float | None = start
         self.latest = None
         for left in reversed(range(_KEYFRAMES_TRIED)):
-            place = seek_keyframe(self._video, place if place and left else 0.0)
+            keyframe = seek_keyframe(self._video, keyframe if keyframe and left else 0.0)
             self._clock = FrameClock(self._video)
-            self._decoder = _PacketDecoder(self._video, self._clock, is_whole=place is None)
-            self._items: Iterator[TimedFrame | DamagedSpan] = self._decoder.items(place or 0.0)
+            self._decoder = _PacketDecoder(self._video, self._clock, is_whole=keyframe is None)
+            self._items: Iterator[TimedFrame | DamagedSpan] = self._decoder.items(keyframe or 0.0)
             first = next(self._items, None)
             if (
-                place is None
+                keyframe is None
                 or self._decoder.is_damaged
-                or not self._skips_frames(place, first, start)
+                or not self._skips_frames(keyframe, first, start)
             ):
                 break
-            place -= self._clock.step / 2
+            keyframe -= self._clock.step / 2
         return chain(() if first is None else (first,), self._items)
 
     def _skips_frames(
-        self, place: float, first: TimedFrame | DamagedSpan | None, start: float
+        self, keyframe: float, first: TimedFrame | DamagedSpan | None, start: float
     ) -> bool:
         """Return whether frames are missing between the keyframe and the first decoded one."""
         if isinstance(first, DamagedSpan):
             return False
         steps = 0.5 if self._video.is_unordered else 1.5
-        late = max(start + _EPSILON, place + steps * self._clock.step)
+        late = max(start + _EPSILON, keyframe + steps * self._clock.step)
         return first is None or first.time > late
 
     def _final_damage(self, start: float, end: float | None) -> Iterator[DamagedSpan]:

@@ -85,8 +85,8 @@ class FrameModel:
     def answers(self, frames: "Sequence[Pixels]") -> list[Any]:
         """Return the model's answer for each frame; vectors if a head scores them."""
 
-        def forward(places: Sequence[int]) -> Sequence[Any]:
-            return list(self._model.predict([frames[place] for place in places]))
+        def forward(indices: Sequence[int]) -> Sequence[Any]:
+            return list(self._model.predict([frames[index] for index in indices]))
 
         found, failed = self._batches.run([1] * len(frames), forward)
         for error in failed.values():

@@ -11,7 +11,7 @@ EXPORTS = {
     "curator_video.analysis.sampling": ("Sampling",),
     "curator_video.filters.base": ("ClipFilter",),
     "curator_video.filters.scoring": ("Filter", "Score", "ScoreFilter"),
-    "curator_video.facts": ("AudioFacts", "VideoFacts", "probe"),
+    "curator_video.probing": ("AudioFacts", "VideoFacts", "probe"),
     "curator_video.source": ("VideoSource",),
     "curator_video.tasks": ("Clip", "Video"),
 }
@@ -47,14 +47,14 @@ def curator_stages() -> dict[str, str]:
         "video.video_model_embedder": "curator_video.embeddings.embedders:VideoModelEmbedder",
         "video.motion_filter": f"{_FILTERS}.motion:MotionFilter",
         "video.resolution_filter": f"{_FILTERS}.size:ResolutionFilter",
-        "video.histogram_shot_splitter": "curator_video.splitters.histogram:HistogramShotSplitter",
+        "video.histogram_shot_splitter": "curator_video.scenes.histogram:HistogramShotSplitter",
         "video.scene_detect_shot_splitter": (
-            "curator_video.splitters.pyscenedetect:SceneDetectShotSplitter"
+            "curator_video.scenes.pyscenedetect:SceneDetectShotSplitter"
         ),
-        "video.trans_net_shot_splitter": "curator_video.splitters.transnet:TransNetShotSplitter",
+        "video.trans_net_shot_splitter": "curator_video.scenes.transnet:TransNetShotSplitter",
         "video.clip_shard_writer": "curator_video.writers.shard_writer:ClipShardWriter",
         "video.clip_writer": "curator_video.writers.clip_writer:ClipWriter",
         "video.clip_cutter": "curator_video.cutting.cutter:ClipCutter",
-        "video.fixed_stride_splitter": "curator_video.splitters.stride:FixedStrideSplitter",
+        "video.fixed_stride_splitter": "curator_video.fixed_stride:FixedStrideSplitter",
         "video.video_reader": "curator_video.reader:VideoReader",
     }

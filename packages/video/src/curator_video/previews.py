@@ -43,7 +43,6 @@ class ClipPreviewer(FrameStage):
         return FrameNeeds(frames=frozenset({Sampling(self.fps, self.height)}))
 
     def process(self, task: Clip) -> Clip:
-
         frames = self.sample_frames(task, Sampling(self.fps, self.height))
         return task.with_preview(encode_animation(frames, self.fps, self.quality))
 

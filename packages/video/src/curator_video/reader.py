@@ -18,7 +18,7 @@ from curator_core.io.filesystems import StorageOptions, paths_as_text
 from curator_core.io.partitioning import FilePartitioning
 
 from curator_video.container import EXTENSIONS
-from curator_video.facts import probe
+from curator_video.probing import probe
 from curator_video.shards import SHARD_EXTENSIONS, is_shard, read_shard
 from curator_video.source import VideoSource
 from curator_video.tasks import Video

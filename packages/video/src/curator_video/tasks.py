@@ -8,7 +8,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from curator_core import Origin, Task
 
-from curator_video.facts import VideoFacts, probe
+from curator_video.probing import VideoFacts, probe
 from curator_video.source import ShardMember, VideoSource
 
 ScoreValue: TypeAlias = "float | int | str | bool | None"
@@ -97,8 +97,8 @@ class CaptionWindow:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the position and the captions in one flat dictionary."""
-        place = asdict(self)
-        return {**place.pop("captions"), **place}
+        known = asdict(self)
+        return {**known.pop("captions"), **known}
 
     @classmethod
     def from_dict(cls, known: Mapping[str, Any]) -> Self:
@@ -163,9 +163,8 @@ class Clip(Task[ClipSpan]):
     def scores(self) -> dict[str, ScoreValue]:
         return self.data.scores
 
-    @property
-    def place(self) -> str:
-        """The video and the span, for messages."""
+    def describe(self) -> str:
+        """Return the video and the span, for messages."""
         return f"{self.path}[{self.data.start:.2f}-{self.data.end:.2f} s]"
 
     @property
@@ -178,7 +177,7 @@ class Clip(Task[ClipSpan]):
         return round(1000 * self.duration)
 
     def identity(self) -> str:
-        return self.place
+        return self.describe()
 
     def with_scores(self, **scores: ScoreValue) -> Self:
         """Return the clip with more scores; decoded data stays cached."""
@@ -245,10 +244,10 @@ def _pack(facts: dict[str, Any], *contents: bytes | None) -> bytes:
 
 def _unpack(payload: bytes) -> tuple[dict[str, Any], list[bytes | None]]:
     """Return the facts and as many contents as were packed."""
-    place = _LENGTH + int.from_bytes(payload[:_LENGTH], "big")
-    facts: dict[str, Any] = json.loads(payload[_LENGTH:place])
+    offset = _LENGTH + int.from_bytes(payload[:_LENGTH], "big")
+    facts: dict[str, Any] = json.loads(payload[_LENGTH:offset])
     contents: list[bytes | None] = []
     for size in facts.pop("sizes"):
-        contents.append(None if size is None else payload[place : place + size])
-        place += size or 0
+        contents.append(None if size is None else payload[offset : offset + size])
+        offset += size or 0
     return facts, contents

@@ -13,7 +13,7 @@ from curator_video.container import (
     read_packets,
     rewind,
 )
-from curator_video.facts import VideoFacts
+from curator_video.probing import VideoFacts
 from curator_video.source import VideoSource
 
 if TYPE_CHECKING:
@@ -116,9 +116,9 @@ def seek_keyframe(video: OpenVideo, start: float) -> float | None:
     for back in _STEPS_BACK:
         if start - back <= 0:
             break
-        if (place := _seek_next_keyframe(video, clock, start - back)) <= start + _EPSILON:
+        if (keyframe := _seek_next_keyframe(video, clock, start - back)) <= start + _EPSILON:
             _seek(video, clock, start - back)
-            return place
+            return keyframe
     rewind(video.container)
     return None
 
@@ -129,8 +129,8 @@ def keyframe_before(video: OpenVideo, clock: FrameClock, time: float) -> float |
     is_whole = video.stream.frames == len(entries) or "matroska" in video.container.format.name
     if not len(entries) or not is_whole or clock.to_time(entries[-1].timestamp) < time:
         return None
-    place = entries.search_timestamp(clock.to_timestamp(time))
-    return clock.to_time(entries[place].timestamp) if place >= 0 else None
+    index = entries.search_timestamp(clock.to_timestamp(time))
+    return clock.to_time(entries[index].timestamp) if index >= 0 else None
 
 
 def _seek_next_keyframe(video: OpenVideo, clock: FrameClock, time: float) -> float:
@@ -233,19 +233,19 @@ def last_frame_end(source: VideoSource, facts: VideoFacts) -> float:
     return _find_last_frame(source, facts).end
 
 
-def find_end(source: VideoSource, facts: VideoFacts, most: float) -> float:
+def find_end(source: VideoSource, facts: VideoFacts, max_last_frame_s: float) -> float:
     """Return the end of the last frame if it is close to the duration in the headers, else that.
 
     The frames end earlier if a video was cut short or its sound is longer. The headers of a
     truncated AVI have no duration, and those of variable-rate videos are imprecise about the last
-    frame. Headers are trusted up to `most` seconds after the start of the last frame.
+    frame. Headers are trusted up to `max_last_frame_s` seconds after the start of the last frame.
     """
     declared, last = facts.duration, _find_last_frame(source, facts)
     longest = _MAX_HELD_S if facts.is_variable else END_TOLERANCE_S
     if facts.container == "avi":  # AVI has packets for the whole duration
         longest = max(END_TOLERANCE_S, last.count / (facts.fps or 25))
     is_plausible = -END_TOLERANCE_S <= last.end - declared <= longest
-    return min(last.end if is_plausible else declared, last.start + most)
+    return min(last.end if is_plausible else declared, last.start + max_last_frame_s)
 
 
 @dataclass(frozen=True)

@@ -174,9 +174,9 @@ def find_anchors(frames: FingerprintFrames) -> FingerprintAnchors:
     """Return the anchors of a recording: none if it is too short or never changes."""
     import numpy as np
 
-    places = _find_places(frames.strengths)
+    peaks = _find_peaks(frames.strengths)
     steps = np.arange(_WORDS) * _SPACING
-    words = frames.prints[places[:, None] + steps] if len(places) else _no_words()
+    words = frames.prints[peaks[:, None] + steps] if len(peaks) else _no_words()
     contexts = np.ascontiguousarray(words).view(np.uint8).reshape(-1, 4 * _WORDS)
     return FingerprintAnchors(_keys(words[:, _KEYED]), contexts)
 
@@ -187,7 +187,7 @@ def _no_words() -> "NDArray[np.uint32]":
     return np.zeros((0, _WORDS), np.uint32)
 
 
-def _find_places(strengths: "NDArray[np.float32]") -> "NDArray[np.int64]":
+def _find_peaks(strengths: "NDArray[np.float32]") -> "NDArray[np.int64]":
     import numpy as np
     from numpy.lib.stride_tricks import sliding_window_view
 
@@ -234,16 +234,16 @@ def fingerprint_distance(
     if min(sizes) < need:
         return 1.0
     low, high = need - len(others), len(ones) - need
-    places: Iterable[int] = range(low, high + 1)
+    shifts: Iterable[int] = range(low, high + 1)
     if max(sizes) > _MAX_EXHAUSTIVE:
-        places = _likely_alignments(ones, others, low, high)
-    return min((_distance_at(ones, others, place) for place in places), default=1.0)
+        shifts = _likely_alignments(ones, others, low, high)
+    return min((_distance_at(ones, others, shift) for shift in shifts), default=1.0)
 
 
-def _distance_at(ones: "Prints", others: "Prints", place: int) -> float:
-    """Compare with the second recording beginning at frame `place` (or before) of the first."""
-    start, end = max(0, place), min(len(ones), place + len(others))
-    bits = count_differing_bits(ones[start:end], others[start - place : end - place])
+def _distance_at(ones: "Prints", others: "Prints", shift: int) -> float:
+    """Compare with the second recording beginning at frame `shift` (or before) of the first."""
+    start, end = max(0, shift), min(len(ones), shift + len(others))
+    bits = count_differing_bits(ones[start:end], others[start - shift : end - shift])
     return float(bits.mean()) / 32
 
 
@@ -253,11 +253,11 @@ def _likely_alignments(ones: "Prints", others: "Prints", low: int, high: int) ->
 
     order = np.argsort(others, kind="stable")
     ordered = others[order]
-    asked = np.linspace(0, len(ones) - 1, min(_SAMPLES, len(ones))).astype(np.int64)
-    firsts = np.searchsorted(ordered, ones[asked])
-    lasts = np.searchsorted(ordered, ones[asked], side="right")
+    sampled = np.linspace(0, len(ones) - 1, min(_SAMPLES, len(ones))).astype(np.int64)
+    firsts = np.searchsorted(ordered, ones[sampled])
+    lasts = np.searchsorted(ordered, ones[sampled], side="right")
     single = lasts - firsts == 1  # repeated prints, such as silence, do not locate anything
-    found = asked[single] - order[firsts[single]]
+    found = sampled[single] - order[firsts[single]]
     found = found[(found >= low) & (found <= high)]
     return _with_neighbours(found, low, high)
 
@@ -267,5 +267,5 @@ def _with_neighbours(found: "NDArray[np.int64]", low: int, high: int) -> list[in
 
     values, counts = np.unique(found, return_counts=True)
     best = values[np.argsort(-counts, kind="stable")[:_NUM_LIKELY]].tolist()
-    near = {place + step for place in best for step in range(-_NEIGHBOURS, _NEIGHBOURS + 1)}
-    return sorted(place for place in near if low <= place <= high)
+    near = {shift + step for shift in best for step in range(-_NEIGHBOURS, _NEIGHBOURS + 1)}
+    return sorted(shift for shift in near if low <= shift <= high)

@@ -72,8 +72,8 @@ class AudioMeasurer(ProcessingStage[AudioBatch, AudioBatch]):
             self.storage_options,
         )
         columns = {
-            name: pa.array([values[place] for values in decoded.values], pa.float64())
-            for place, name in enumerate(self.measures)
+            name: pa.array([values[index] for values in decoded.values], pa.float64())
+            for index, name in enumerate(self.measures)
         }
         if DURATION in columns:
             columns[DURATION_GIVEN] = _wrong_durations(decoded.batch, columns[DURATION])

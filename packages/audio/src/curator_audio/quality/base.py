@@ -69,8 +69,8 @@ class QualityModel(AudioModel):
 
     def build_columns(self, values: Sequence[Any]) -> Mapping[str, pa.Array]:
         return {
-            column: pa.array([float(scores[place]) for scores in values], pa.float64())
-            for place, column in enumerate(self.column_names())
+            column: pa.array([float(scores[index]) for scores in values], pa.float64())
+            for index, column in enumerate(self.column_names())
         }
 
     def drop_reason(self, value: Any) -> str | None:

@@ -132,8 +132,10 @@ class _Layers:
         return weight, self._weights(f"{name}/bias:0")
 
     def dense(self, name: str) -> "tuple[torch.Tensor, torch.Tensor]":
-        place = f"{name}/%s/ReadVariableOp/resource:0"
-        return self._weights(place % "MatMul").T.contiguous(), self._weights(place % "BiasAdd")
+        name_template = f"{name}/%s/ReadVariableOp/resource:0"
+        return self._weights(name_template % "MatMul").T.contiguous(), self._weights(
+            name_template % "BiasAdd"
+        )
 
     def tensor(self, name: str) -> "torch.Tensor":
         return self._weights(name)

@@ -67,37 +67,37 @@ def _message(value: "int | memoryview | bytes") -> memoryview:
 
 
 def _fields(content: memoryview) -> Iterator[Field]:
-    place = 0
-    while place < len(content):
-        key, place = _number(content, place)
+    offset = 0
+    while offset < len(content):
+        key, offset = _number(content, offset)
         kind = key & 7
         if kind == _NUMBER:
-            value, place = _number(content, place)
+            value, offset = _number(content, offset)
             yield key >> 3, value
             continue
         size = _SIZES.get(kind)
         if kind == _BYTES:
-            size, place = _number(content, place)
-        if size is None or place + size > len(content):
+            size, offset = _number(content, offset)
+        if size is None or offset + size > len(content):
             raise ValueError("it is cut off, or not an ONNX file")
-        yield key >> 3, content[place : place + size]
-        place += size
+        yield key >> 3, content[offset : offset + size]
+        offset += size
 
 
-def _number(content: memoryview, place: int) -> tuple[int, int]:
+def _number(content: memoryview, offset: int) -> tuple[int, int]:
     """Decode a varint: seven bits per byte, lowest first; the high bit marks that more follow."""
     value = shift = 0
     while True:
-        byte = content[place]
+        byte = content[offset]
         value |= (byte & 127) << shift
-        place, shift = place + 1, shift + 7
+        offset, shift = offset + 1, shift + 7
         if byte < 128:
-            return value, place
+            return value, offset
 
 
 def _numbers(content: memoryview) -> list[int]:
-    found, place = [], 0
-    while place < len(content):
-        value, place = _number(content, place)
+    found, offset = [], 0
+    while offset < len(content):
+        value, offset = _number(content, offset)
         found.append(value)
     return found

@@ -11,7 +11,7 @@ from curator_models.hub import ModelError
 from curator_models.weights import WeightsFile, weights_digest
 
 from curator_audio.model_stage import AudioPiece
-from curator_audio.quality.base import QualityModel
+from curator_audio.quality.base import QualityModel, load_weights_only, stack_pieces
 
 _FILE = "squim_objective_dns2020.pth"
 
@@ -58,7 +58,6 @@ class SquimFilter(QualityModel):
         }
 
     def load(self, worker: WorkerInfo) -> str:
-        from curator_audio.quality.base import load_weights_only
         from curator_audio.torchaudio_compat import torchaudio
 
         self._device = choose_device(worker, self.resources, self.name)
@@ -77,8 +76,6 @@ class SquimFilter(QualityModel):
 
     def predict(self, pieces: Sequence[AudioPiece]) -> Sequence[Any]:
         import torch
-
-        from curator_audio.quality.base import stack_pieces
 
         sounds = stack_pieces(pieces).to(self._device)
         with torch.inference_mode():

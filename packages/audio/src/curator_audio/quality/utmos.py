@@ -1,4 +1,4 @@
-"""Loading of networks: weights-only files and TorchScript."""
+"""UTMOS: the naturalness of speech, as estimated by a TorchScript network."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from curator_models.hub import ModelError
 from curator_models.weights import WeightsFile, weights_digest
 
 from curator_audio.model_stage import AudioPiece
-from curator_audio.quality.base import QualityModel
+from curator_audio.quality.base import QualityModel, stack_pieces
 
 
 def load_torchscript(path: Path) -> Any:
@@ -53,8 +53,6 @@ class UtmosFilter(QualityModel):
         return {"utmos": self.at_least}
 
     def load(self, worker: WorkerInfo) -> str:
-        from curator_audio.quality.utmos import load_torchscript
-
         file = self.sources()[0].file()
         self._device = choose_device(worker, self.resources, self.name)
         self._network = load_torchscript(file).to(self._device)
@@ -65,8 +63,6 @@ class UtmosFilter(QualityModel):
 
     def predict(self, pieces: Sequence[AudioPiece]) -> Sequence[Any]:
         import torch
-
-        from curator_audio.quality.base import stack_pieces
 
         sounds = stack_pieces(pieces).to(self._device)
         with torch.inference_mode():

@@ -37,12 +37,12 @@ class TranscriptReading(ReadingStage[Columns]):
     def pieces(self, part: FilePart) -> Iterator[Piece[Columns] | Rejected]:
         folder = self.folder(part)
         records: list[Record] = []
-        for place, line in self._lines(part):
+        for where, line in self._lines(part):
             record = self.record(line, folder)
             if record is not None:
                 records.append(record)
             elif line.strip():
-                yield Rejected(self.malformed_reason, f"{part.path} {place}", payload=line.encode())
+                yield Rejected(self.malformed_reason, f"{part.path} {where}", payload=line.encode())
         for first in range(0, len(records), BATCH_ROWS):
             some = records[first : first + BATCH_ROWS]
             yield Piece(to_columns(some, self._wanted, self.text_field), sum(map(_size, some)))

@@ -1,7 +1,7 @@
-"""Source sizes for lists of recordings: much smaller than for documents.
+"""Manifests: a line of JSON per recording or segment.
 
-A line of three hundred bytes may name an hour of sound. Sources are distributed over workers, and
-a resumed run repeats only unfinished sources.
+Sources are much smaller than for documents, since a line of three hundred bytes may name an hour of
+sound: sources are distributed over workers, and a resumed run repeats only unfinished ones.
 """
 
 from collections.abc import Iterator, Sequence

@@ -51,10 +51,10 @@ class AudioParquetReading(ParquetReading):
         if PATH in table.column_names:
             names = table.column(PATH).to_pylist()
         group = f"{part.start}:" if part.start else ""
-        places = [name or f"{part.path} row {group}{row}" for row, name in enumerate(names, first)]
+        labels = [name or f"{part.path} row {group}{row}" for row, name in enumerate(names, first)]
         kept = [name for name in table.column_names if name not in (self.audio_field, PATH)]
         columns = {
-            PATH: pa.array(places, pa.string()),
+            PATH: pa.array(labels, pa.string()),
             **{name: table.column(name) for name in kept},
             AUDIO: data,
         }

@@ -40,7 +40,7 @@ _HEAD = 64 * 1024
 class ManifestLine(NamedTuple):
     """Position of a line, and the recording that it names, if any."""
 
-    line: int
+    number: int
     offset: int
     recording: str | None
 
@@ -87,11 +87,11 @@ class ManifestPartitioning(FilePartitioning):
         found = array("q")  # eight bytes per recording: there may be millions
         for file in files:
             edges = [0]
-            for place in self._recording_starts(file):
-                if place.recording is not None:
-                    found.append(hash(place.recording))
-                if place.offset - edges[-1] >= size:
-                    edges.append(place.offset)
+            for line in self._recording_starts(file):
+                if line.recording is not None:
+                    found.append(hash(line.recording))
+                if line.offset - edges[-1] >= size:
+                    edges.append(line.offset)
             if compression_of(file.path) is None:
                 self._split_offsets[file.path] = edges
         hashes = np.sort(np.frombuffer(found, np.int64))
@@ -99,13 +99,13 @@ class ManifestPartitioning(FilePartitioning):
         return self._describe_scattered(files, int(again[0])) if again.size else None
 
     def _describe_scattered(self, files: Sequence[FilePart], digest: int) -> str:
-        places = (
-            (f"{file.path} line {place.line}", place.recording)
+        sightings = (
+            (f"{file.path} line {line.number}", line.recording)
             for file in files
-            for place in self._recording_starts(file)
-            if place.recording is not None and hash(place.recording) == digest
+            for line in self._recording_starts(file)
+            if line.recording is not None and hash(line.recording) == digest
         )
-        (first, recording), (second, _) = islice(places, 2)
+        (first, recording), (second, _) = islice(sightings, 2)
         return (
             f"the segments of {recording} are not consecutive ({first}, {second}); sort all lines "
             f"by {PATH} into one manifest"
@@ -114,10 +114,10 @@ class ManifestPartitioning(FilePartitioning):
     def _recording_starts(self, file: FilePart) -> Iterator[ManifestLine]:
         """Yield the first line of each recording, and lines that name no recording."""
         last: str | None = None
-        for place in self._read_lines(file):
-            if place.recording is None or place.recording != last:
-                yield place
-            last = place.recording
+        for line in self._read_lines(file):
+            if line.recording is None or line.recording != last:
+                yield line
+            last = line.recording
 
     def _read_lines(self, file: FilePart) -> Iterator[ManifestLine]:
         """Yield the lines of a manifest up to the first error, which its reader reports later."""

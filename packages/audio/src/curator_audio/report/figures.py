@@ -46,10 +46,12 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 def _palette() -> bytes:
     found = bytearray()
     for level in range(LEVELS):
-        place = level / (LEVELS - 1) * (len(_DARK_TO_LIGHT) - 1)
-        low = min(int(place), len(_DARK_TO_LIGHT) - 2)
+        position = level / (LEVELS - 1) * (len(_DARK_TO_LIGHT) - 1)
+        low = min(int(position), len(_DARK_TO_LIGHT) - 2)
         one, other = _DARK_TO_LIGHT[low], _DARK_TO_LIGHT[low + 1]
-        found += bytes(round(a + (b - a) * (place - low)) for a, b in zip(one, other, strict=True))
+        found += bytes(
+            round(a + (b - a) * (position - low)) for a, b in zip(one, other, strict=True)
+        )
     return bytes(found)
 
 

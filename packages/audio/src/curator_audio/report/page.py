@@ -100,7 +100,7 @@ def _timelines(found: RowsByRule, sounds: FigureBuilder) -> str:
     figures = []
     for row in sample_rows(firsts, _SOURCES):
         segments = found.sources[row.source]
-        marks = [_mark(one) for one in segments if one.place is not None]
+        marks = [_mark(one) for one in segments if one.span is not None]
         caption = (
             f"<b>{escape(row.source.rpartition('/')[2])}</b>, {counted(len(segments), 'segment')}"
         )
@@ -117,7 +117,7 @@ _SPANS = (
 
 
 def _mark(row: Row) -> Mark:
-    start, end = row.place or (0.0, 0.0)
+    start, end = row.span or (0.0, 0.0)
     kind = "dropped" if row.dropped_by else "kept"
     outcome = f"{row.dropped_by}: {row.reason}" if row.dropped_by else "kept"
     return Mark(start, end, kind, f"{start:.1f}-{end:.1f} s, {outcome}")

@@ -47,7 +47,7 @@ class Row:
         return self.number(DURATION)
 
     @property
-    def place(self) -> tuple[float, float] | None:
+    def span(self) -> tuple[float, float] | None:
         """Start and end within the source; None for a whole recording."""
         start = self.number(SOURCE_OFFSET if self.facts.get(SOURCE) else OFFSET)
         return None if start is None or self.seconds is None else (start, start + self.seconds)
@@ -63,7 +63,7 @@ class Row:
     @property
     def rank(self) -> bytes:
         """A pseudo-random, reproducible rank: the lowest ranks are a fair sample."""
-        name = f"{self.source}\n{self.place}".encode("utf-8", "surrogatepass")
+        name = f"{self.source}\n{self.span}".encode("utf-8", "surrogatepass")
         return blake2b(name, digest_size=8).digest()
 
     def number(self, name: str) -> float | None:
@@ -83,14 +83,14 @@ class Row:
         return AudioBatch.from_pylist([{**fields, AUDIO: self.audio}])
 
 
-def read_rows(folder: str, most: int) -> Iterator[Row]:
-    """Yield the rows that a writer put in a folder, up to `most`."""
+def read_rows(folder: str, limit: int) -> Iterator[Row]:
+    """Yield the rows that a writer put in a folder, up to `limit`."""
     count = 0
     for file in _files(folder):
         for row in _rows_of(file):
             yield row
             count += 1
-            if count >= most:
+            if count >= limit:
                 return
 
 

@@ -80,7 +80,7 @@ class RowsByRule:
             self._scores(name).dropped.append(row.number(name) or 0.0)
 
     def _note(self, row: Row) -> None:
-        if row.place is not None:
+        if row.span is not None:
             bare = Row({**row.facts}, None)
             self.sources.setdefault(row.source, []).append(bare)
 
@@ -93,8 +93,8 @@ class RowsByRule:
         return sorted(set(found))
 
 
-def sample_rows(rows: Iterable[Row], most: int) -> list[Row]:
-    return nsmallest(most, rows, key=lambda row: row.rank)
+def sample_rows(rows: Iterable[Row], limit: int) -> list[Row]:
+    return nsmallest(limit, rows, key=lambda row: row.rank)
 
 
 MEASURED = {

@@ -84,8 +84,8 @@ _SHOWN = {"snr_db": "SNR {} dB", "wer": "WER {}", "loudness_lufs": "{} LUFS"}
 
 def _figure(row: Row, sounds: FigureBuilder) -> str:
     name = escape(row.source.rpartition("/")[2])
-    place = row.place
-    at = f" from {place[0]:.1f} s" if place else ""
+    span = row.span
+    at = f" from {span[0]:.1f} s" if span else ""
     text = escape(str(row.facts.get(PREDICTED_TEXT) or row.facts.get(TEXT) or ""))
     values = ", ".join(
         shown.format(number(value))

@@ -23,22 +23,22 @@ def cluster_voices(
     vectors: "NDArray[np.float32]",
     weights: "NDArray[np.float64]",
     threshold: float,
-    most: int,
+    max_speakers: int,
 ) -> list[int]:
     """Return the speaker number of each vector, counted in order of appearance.
 
     The closest groups are joined while the cosine between their weighted sums is at least the
-    threshold, or while there are more than `most` groups.
+    threshold, or while there are more than `max_speakers` groups.
     """
     groups = _VoiceGroups(vectors, weights)
     while len(groups.members) > 1:
         one, other, cosine = groups.closest()
-        if cosine < threshold and len(groups.members) <= most:
+        if cosine < threshold and len(groups.members) <= max_speakers:
             break
         groups.join(one, other)
     ordered = sorted(groups.members.values(), key=min)
-    numbers = {place: number for number, group in enumerate(ordered) for place in group}
-    return [numbers[place] for place in range(len(vectors))]
+    numbers = {index: number for number, group in enumerate(ordered) for index in group}
+    return [numbers[index] for index in range(len(vectors))]
 
 
 class _VoiceGroups:
@@ -51,7 +51,7 @@ class _VoiceGroups:
     def __init__(self, vectors: "NDArray[np.float32]", weights: "NDArray[np.float64]") -> None:
         import numpy as np
 
-        self.members = {place: [place] for place in range(len(vectors))}
+        self.members = {index: [index] for index in range(len(vectors))}
         self._sums = vectors.astype(np.float64) * weights[:, None]
         lengths = np.linalg.norm(self._sums, axis=1, keepdims=True)
         self._units = (self._sums / np.maximum(lengths, 1e-12)).astype(np.float32)
@@ -64,10 +64,10 @@ class _VoiceGroups:
 
     def closest(self) -> tuple[int, int, float]:
         """Return the two closest groups, the earlier one first, and their cosine."""
-        while self._is_bound[place := int(self._cosines.argmax())]:
-            self._update_nearest(place)
-        one, other = sorted((place, int(self._nearest[place])))
-        return one, other, float(self._cosines[place])
+        while self._is_bound[index := int(self._cosines.argmax())]:
+            self._update_nearest(index)
+        one, other = sorted((index, int(self._nearest[index])))
+        return one, other, float(self._cosines[index])
 
     def join(self, one: int, other: int) -> None:
         import numpy as np
@@ -88,13 +88,13 @@ class _VoiceGroups:
         self._nearest[nearer], self._cosines[nearer] = one, cosines[nearer]
         self._is_bound[nearer] = False
 
-    def _update_nearest(self, place: int) -> None:
-        self._nearest[place] = nearest = int(self._alike[place].argmax())
-        self._cosines[place] = self._alike[place, nearest]
-        self._is_bound[place] = False
+    def _update_nearest(self, index: int) -> None:
+        self._nearest[index] = nearest = int(self._alike[index].argmax())
+        self._cosines[index] = self._alike[index, nearest]
+        self._is_bound[index] = False
 
-    def _set(self, place: int, cosines: "NDArray[np.float32]") -> None:
-        self._alike[place] = self._alike[:, place] = cosines
+    def _set(self, index: int, cosines: "NDArray[np.float32]") -> None:
+        self._alike[index] = self._alike[:, index] = cosines
 
 
 _PIECE = 1.5
@@ -117,7 +117,7 @@ class ClusteringDiarizer:
 
     encoder: VoiceEncoder
     threshold: float
-    most: int
+    max_speakers: int
 
     @property
     def label(self) -> str:
@@ -137,7 +137,7 @@ class ClusteringDiarizer:
             return []
         vectors = np.stack([one.vector for one in ordered])
         weights = np.array([one.weight for one in ordered], np.float64)
-        numbers = cluster_voices(vectors, weights, self.threshold, self.most)
+        numbers = cluster_voices(vectors, weights, self.threshold, self.max_speakers)
         return [
             SpeakerTurn(one.start, one.end, f"speaker_{number}")
             for one, number in zip(ordered, numbers, strict=True)

@@ -181,14 +181,14 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
         spans: Sequence[Sequence[tuple[float, float]]],
     ) -> Iterator[tuple[int, list[SpeakerTurn] | UndecodableError]]:
         """Keep only the voice of each piece, so that memory does not grow with the recordings."""
-        places = [(row, *piece) for row, some in enumerate(spans) for piece in cut_spans(some)]
+        pieces = [(row, *piece) for row, some in enumerate(spans) for piece in cut_spans(some)]
         voices: list[list[VoiceVector]] = [[] for _ in spans]
         failed: dict[int, UndecodableError] = {}
-        decoded = _segments(task, places).iter_decoded(
+        decoded = _segments(task, pieces).iter_decoded(
             SPEECH, lambda _: WaveformCollector(), self.storage_options
         )
         for number, wave in decoded:
-            row, start, end = places[number]
+            row, start, end = pieces[number]
             if isinstance(wave, UndecodableError):
                 failed.setdefault(row, wave)
             elif (voice := model.voice_of(wave.samples[0], start, end)) is not None:
@@ -197,13 +197,13 @@ class SpeakerDiarizer(ProcessingStage[AudioBatch, AudioBatch]):
             yield row, failed.get(row) or model.turns(known)
 
 
-def _segments(task: AudioBatch, places: Sequence[tuple[int, float, float]]) -> AudioBatch:
-    """Return a row for each place, with the recording of the batch row that it refers to."""
+def _segments(task: AudioBatch, pieces: Sequence[tuple[int, float, float]]) -> AudioBatch:
+    """Return a row for each piece, with the recording of the batch row that it refers to."""
     names = [name for name in (PATH, AUDIO, GAIN) if name in task.data.column_names]
-    rows = [row for row, _, _ in places]
-    starts = [task.start(row) + start for row, start, _ in places]
+    rows = [row for row, _, _ in pieces]
+    starts = [task.start(row) + start for row, start, _ in pieces]
     bare = task.with_table(task.data.select(names)).repeat_rows(rows)
-    lengths = [end - start for _, start, end in places]
+    lengths = [end - start for _, start, end in pieces]
     return bare.with_columns(
         {OFFSET: pa.array(starts, pa.float64()), DURATION: pa.array(lengths, pa.float64())}
     )

@@ -64,8 +64,8 @@ def _energies(sound: "MonoSamples") -> "NDArray[np.float32]":
 def _cosines() -> "NDArray[np.float64]":
     import numpy as np
 
-    places = np.pi * (np.arange(_BANDS) + 0.5) / _BANDS
-    return np.asarray(np.cos(np.outer(places, np.arange(1, _CEPSTRA + 1))), np.float64)
+    angles = np.pi * (np.arange(_BANDS) + 0.5) / _BANDS
+    return np.asarray(np.cos(np.outer(angles, np.arange(1, _CEPSTRA + 1))), np.float64)
 
 
 class CepstralVoiceEncoder:

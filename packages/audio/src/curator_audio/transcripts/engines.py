@@ -72,19 +72,23 @@ class FasterWhisperEngine:
     def setup(self, worker: WorkerInfo) -> str:
         from faster_whisper import WhisperModel
 
-        place = str(join_model_parts(self.found.parts)) if self.found.parts else self.found.place
+        location = (
+            str(join_model_parts(self.found.parts)) if self.found.parts else self.found.location
+        )
         try:
             self._model: Any = WhisperModel(
-                place,
+                location,
                 device=self.options.device,
                 compute_type=self.options.compute_type,
                 cpu_threads=max(1, int(worker.granted.cpus)),
             )
         except (RuntimeError, ValueError, OSError) as error:
             reason = str(error).strip().partition("\n")[0]
-            raise ModelError(f"faster-whisper cannot load {place}: {reason}") from error
-        weights = Path(place) / _MODEL
-        name = f"faster-whisper {Path(place).name if not self.found.parts else self.found.place}"
+            raise ModelError(f"faster-whisper cannot load {location}: {reason}") from error
+        weights = Path(location) / _MODEL
+        name = (
+            f"faster-whisper {Path(location).name if not self.found.parts else self.found.location}"
+        )
         return f"{name} sha256:{weights_digest([weights])}" if weights.is_file() else name
 
     def transcribe(self, sound: "MonoSamples") -> Recognition:
@@ -150,12 +154,12 @@ class OpenAIWhisperEngine:
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
-            self._model: Any = whisper.load_model(self.found.place, device=device)
+            self._model: Any = whisper.load_model(self.found.location, device=device)
         except (RuntimeError, OSError, KeyError) as error:
             reason = str(error).strip().partition("\n")[0]
-            raise ModelError(f"whisper cannot load {self.found.place}: {reason}") from error
+            raise ModelError(f"whisper cannot load {self.found.location}: {reason}") from error
         self._half = device != "cpu" and self.options.compute_type != "float32"
-        path = Path(self.found.place)
+        path = Path(self.found.location)
         name = f"whisper {path.stem}"
         return f"{name} sha256:{weights_digest([path])}" if path.is_file() else name
 
@@ -181,14 +185,14 @@ def _refuse_pickles(found: FoundModel) -> None:
     """Raise unless the file loads weights-only, because the library would load any pickle."""
     import torch
 
-    if not Path(found.place).is_file():
+    if not Path(found.location).is_file():
         return
     try:
-        torch.load(found.place, map_location="cpu", weights_only=True, mmap=True)
+        torch.load(found.location, map_location="cpu", weights_only=True, mmap=True)
     except Exception as error:  # noqa: BLE001 - invalid files raise any error
         reason = str(error).strip().partition("\n")[0]
         raise ModelError(
-            f"refusing to load {found.place}, which is not a weights-only file: {reason}"
+            f"refusing to load {found.location}, which is not a weights-only file: {reason}"
         ) from None
 
 
@@ -211,7 +215,7 @@ class TransformersEngine:
         import torch
 
         limit_threads(worker)
-        folder = SpeechModelSource(self.found.place).fetch()
+        folder = SpeechModelSource(self.found.location).fetch()
         device = self.options.device
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -270,18 +274,18 @@ class NemoEngine:
         from nemo.collections.asr.models import ASRModel
 
         limit_threads(worker)
-        path = Path(self.found.place).expanduser()
+        path = Path(self.found.location).expanduser()
         device = None if self.options.device == "auto" else self.options.device
         try:
             if path.is_file():
                 self._model: Any = ASRModel.restore_from(str(path), map_location=device)
             else:
-                self._model = ASRModel.from_pretrained(self.found.place, map_location=device)
+                self._model = ASRModel.from_pretrained(self.found.location, map_location=device)
         except (RuntimeError, OSError, ValueError) as error:
             reason = str(error).strip().partition("\n")[0]
-            raise ModelError(f"NeMo cannot load {self.found.place}: {reason}") from error
+            raise ModelError(f"NeMo cannot load {self.found.location}: {reason}") from error
         self._model.eval()
-        name = f"nemo {path.stem if path.is_file() else self.found.place}"
+        name = f"nemo {path.stem if path.is_file() else self.found.location}"
         return f"{name} sha256:{weights_digest([path])}" if path.is_file() else name
 
     def transcribe(self, sound: "MonoSamples") -> Recognition:

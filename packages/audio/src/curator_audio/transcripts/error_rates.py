@@ -50,14 +50,14 @@ def _steps_below(
 
     `steps` are the same differences (-1, 0 or 1) above the block.
     """
-    places: dict[Hashable, int] = {}
-    for place, item in enumerate(block):
-        places[item] = places.get(item, 0) | 1 << place
+    positions: dict[Hashable, int] = {}
+    for position, item in enumerate(block):
+        positions[item] = positions.get(item, 0) | 1 << position
     every, last = (1 << len(block)) - 1, 1 << (len(block) - 1)
     more, less = every, 0
     below = []
     for item, step in zip(other, steps, strict=True):
-        equal = places.get(item, 0)
+        equal = positions.get(item, 0)
         level = equal | less
         equal |= step < 0
         across = (((equal & more) + more) ^ more) | equal

@@ -96,7 +96,7 @@ def _words(normal: str) -> Iterator[str]:
     for word in normal.split():
         yield from filter(None, UNSPACED.split(word))
         for run in UNSPACED.findall(word):
-            yield from (run[place : place + 2] for place in range(max(1, len(run) - 1)))
+            yield from (run[index : index + 2] for index in range(max(1, len(run) - 1)))
 
 
 @dataclass

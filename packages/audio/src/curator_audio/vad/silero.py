@@ -115,8 +115,8 @@ class SpeechDetector:
         self._layers: list[_ConvolutionLayer] = []
         steps = _STEPS
         for number, stride in enumerate(_STRIDES):
-            place = f"_model.encoder.{number}.reparam_conv"
-            layer = _layer(given[f"{place}.weight"], given[f"{place}.bias"], steps, stride)
+            prefix = f"_model.encoder.{number}.reparam_conv"
+            layer = _layer(given[f"{prefix}.weight"], given[f"{prefix}.bias"], steps, stride)
             self._layers.append(layer)
             steps = len(layer.steps)
         self._memory = torch.nn.LSTM(_WIDTH, _WIDTH, batch_first=True).to(self._device)

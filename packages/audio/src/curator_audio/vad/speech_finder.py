@@ -83,7 +83,7 @@ def detect_speech(
     while active:
         blocks = _next_blocks(active, failed)
         _run_detector(detector, blocks)
-        active = [(place, stream) for place, stream, _ in blocks if not stream.is_done]
+        active = [(index, stream) for index, stream, _ in blocks if not stream.is_done]
     return {stream.row: _join(stream) for stream in streams if stream.row not in failed}, failed
 
 
@@ -94,13 +94,13 @@ def _next_blocks(
     active: Sequence[tuple[int, _RecordingStream]], failed: dict[int, Exception]
 ) -> list[_StreamBlock]:
     found: list[_StreamBlock] = []
-    for place, stream in active:
+    for index, stream in active:
         try:
             samples = stream.next()
         except UndecodableError as error:
             failed[stream.row] = type(error)(str(error))
         else:
-            found.append((place, stream, samples))
+            found.append((index, stream, samples))
     return found
 
 
@@ -116,7 +116,7 @@ def _run_detector(detector: SpeechDetector, blocks: Sequence[_StreamBlock]) -> N
         if not frames:
             continue
         padded = [np.pad(samples, (0, frames * FRAME - samples.size)) for _, _, samples in group]
-        rows = torch.tensor([place for place, _, _ in group])
+        rows = torch.tensor([index for index, _, _ in group])
         outputs = detector.probabilities(torch.from_numpy(np.stack(padded)), rows).numpy()
         for (_, stream, _), values in zip(group, outputs, strict=True):
             stream.outputs.append(values)

@@ -88,7 +88,7 @@ def describe_rows(
     """Update rows to describe their new files and where they came from."""
     taken = task.with_data(task.data.take(pa.array(rows, pa.int64())))
     paths = [str(path or "audio") for path in taken.data.column(PATH).to_pylist()]
-    starts = [taken.offset(place) for place in range(len(rows))]
+    starts = [taken.offset(index) for index in range(len(rows))]
     concatenated = {PARTS, SOURCE} <= set(taken.columns())
     sources = taken.data.column(SOURCE) if concatenated else None
     described = taken.with_columns(
@@ -109,7 +109,7 @@ class AudioEncoder(ProcessingStage[AudioBatch, AudioBatch]):
     """Encode each row as a file in the column `audio`, applying cuts and gains.
 
     `audio_filepath` becomes the name of the file; `source_filepath` and `source_offset` hold the
-    original place. Parquet writers can write the result.
+    original path and offset. Parquet writers can write the result.
     """
 
     format: FileFormat = "flac"

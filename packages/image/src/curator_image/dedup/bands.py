@@ -50,8 +50,8 @@ class Bands:
         """The bits of each key."""
         parts = np.array_split(np.arange(self.bits), self.parts)
         chosen = combinations(range(self.parts), self.parts_per_key)
-        places = [[int(bit) for part in group for bit in parts[part]] for group in chosen]
-        return bit_masks(self.bits, places)
+        positions = [[int(bit) for part in group for bit in parts[part]] for group in chosen]
+        return bit_masks(self.bits, positions)
 
     def keys(self, hashes: U64Array) -> U64Array:
         """Return the keys of each hash, in the order of `masks`; keys of different masks differ."""

@@ -4,76 +4,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-from curator_core import AnyStage, Dropped, FilePart, ProcessingStage, WorkflowResult
-from curator_dedup.columns import words_in
-from curator_dedup.hamming import HammingWorkflow, distances
-from curator_dedup.passes.decide import BestRows, DuplicateDecider, sorted_ranks
-from curator_dedup.passes.remove import DuplicateRemover
+from curator_core import AnyStage, FilePart, WorkflowResult
+from curator_dedup.hamming import HammingWorkflow
 
 from curator_image.dedup.bands import choose_bands
-from curator_image.dedup.signatures import (
+from curator_image.dedup.decide import DuplicateRemoving, PictureDeciding, WhichToKeep
+from curator_image.dedup.sign import (
     PERCEPTUAL,
     PICTURES,
     CompareBy,
     PictureSigning,
     PictureSigningOptions,
     hash_bits,
-    order_in_source,
-    picture_ids,
 )
-from curator_image.image_batch import ImageBatch
 from curator_image.storage_formats import (
     STORAGE_FORMATS,
     detect_storage_format,
     reader_for,
     writer_for,
 )
-
-WhichToKeep: TypeAlias = Literal["largest", "smallest", "first"]
-"""Which duplicate to keep: the one with the most pixels (and bytes), the fewest, or the first."""
-
-
-@dataclass
-class PictureDeciding(DuplicateDecider):
-    """Decide for each picture that has duplicates whether to keep it."""
-
-    extra_columns = ("source", "key")
-    drop_reason = "too far from the best"
-
-    threshold: int
-    which_to_keep: WhichToKeep = "largest"
-
-    def sort_keys(self, table: pa.Table) -> list[npt.NDArray[np.generic]]:
-        names = zip(table["source"].to_pylist(), table["key"].to_pylist(), strict=True)
-        places = [order_in_source(source, key) for source, key in names]
-        sign = {"largest": -1, "smallest": 1, "first": 0}[self.which_to_keep]
-        sizes = [sign * table[name].to_numpy() for name in ("bytes", "pixels")]
-        return [sorted_ranks(places), *sizes, -table["priority"].to_numpy()]
-
-    def find_best(self, table: pa.Table, clusters: list[tuple[int, int]]) -> BestRows:
-        hashes = words_in(table["hash"])
-        best_rows = BestRows.initial(table.num_rows, np.int64)
-        for start, end in clusters:
-            left = np.arange(start, end)
-            while len(left):
-                away = distances(hashes[left[0]], hashes[left])
-                near = away <= self.threshold
-                best_rows.rows[left[near]] = left[0]
-                best_rows.distances[left[near]] = away[near]
-                left = left[~near]
-        return best_rows
-
-
-@dataclass
-class DuplicateRemoving(DuplicateRemover, ProcessingStage[ImageBatch, ImageBatch]):
-    """Drop the pictures that a decision marks as duplicates."""
-
-    def process(self, task: ImageBatch) -> list[ImageBatch | Dropped]:
-        return self.remove_from(task, picture_ids(task))
-
 
 THRESHOLDS: dict[CompareBy, int] = {"bytes": 0, "pixels": 0, "phash": 6, "dhash": 4, "pdq": 31}
 """Default thresholds in bits."""

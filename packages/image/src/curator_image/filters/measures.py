@@ -103,38 +103,38 @@ class ImageMeasures(ProcessingStage[ImageBatch, ImageBatch]):
 
     def process(self, task: ImageBatch) -> Outcomes:
         selected = [MEASURES[name] for name in self.measures]
-        view = WORKING if any(quantity.view for quantity in selected) else None
+        view = WORKING if any(measure.view for measure in selected) else None
         found = score_pictures(
-            task, view, lambda picture: [quantity.compute(picture) for quantity in selected]
+            task, view, lambda picture: [measure.compute(picture) for measure in selected]
         )
         batch, values = found.batch, dict[str, list[Any]]()
-        for place, (name, quantity) in enumerate(zip(self.measures, selected, strict=True)):
+        for index, (name, measure) in enumerate(zip(self.measures, selected, strict=True)):
             column = f"{self.prefix}{name}"
-            values[column] = [scores[place] for scores in found.scores]
-            batch = add_score_column(batch, column, values[column], quantity.kind)
+            values[column] = [scores[index] for scores in found.scores]
+            batch = add_score_column(batch, column, values[column], measure.kind)
         for column, scores in values.items():
             record_scores(batch, scores, name=column)
         return [batch, *found.rejected]
 
 
 @dataclass
-class RangeFilter(ImageFilter):
+class MeasureFilter(ImageFilter):
     """Keep pictures whose score is within limits, each of which is optional."""
 
-    quantity: ClassVar[Measure]
-    """The quantity to score."""
+    measure: ClassVar[Measure]
+    """The measure to compare with the limits."""
 
     limits: ClassVar[tuple[str, ...]] = ()
     """Option names of the minimum and maximum; by default all fields named min_… and max_…."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.view = cls.quantity.view
+        cls.view = cls.measure.view
         named = [name for name in get_annotations(cls) if name.startswith(("min_", "max_"))]
         cls.limits = tuple(named) or cls.limits
 
     def score(self, picture: Picture) -> float:
-        return float(self.quantity.compute(picture))
+        return float(self.measure.compute(picture))
 
     def keeps(self, score: float) -> bool:
         low, high = self.range
@@ -153,10 +153,10 @@ class RangeFilter(ImageFilter):
     def reason(self) -> str:
         low, high = self.range
         if low is not None and high is not None:
-            return f"{self.quantity.label} under {low:g} or over {high:g}"
+            return f"{self.measure.label} under {low:g} or over {high:g}"
         if high is not None:
-            return f"{self.quantity.label} over {high:g}"
-        return f"{self.quantity.label} under {low:g}"
+            return f"{self.measure.label} over {high:g}"
+        return f"{self.measure.label} under {low:g}"
 
     def check(self) -> Iterable[str]:
         yield from super().check()

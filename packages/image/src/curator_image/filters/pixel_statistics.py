@@ -15,7 +15,7 @@ def to_grey(pixels: Pixels) -> Pixels:
     """Return brightness with the weights and integer arithmetic of Pillow (ITU-R 601)."""
     if pixels.ndim == 2:
         return pixels
-    red, green, blue = (pixels[..., place].astype(np.uint32) for place in range(3))
+    red, green, blue = (pixels[..., channel].astype(np.uint32) for channel in range(3))
     weighed = red * 19595 + green * 38470 + blue * 7471 + 0x8000
     return np.asarray(weighed >> 16, np.uint8)
 
@@ -73,7 +73,7 @@ def colourfulness(pixels: Pixels) -> float:
     """Return Hasler and Süsstrunk's M3: 0 is grey, 15 slightly, 45 moderately, 109 extremely so."""
     if pixels.ndim == 2:
         return 0.0
-    red, green, blue = (pixels[..., place].astype(np.float32) for place in range(3))
+    red, green, blue = (pixels[..., channel].astype(np.float32) for channel in range(3))
     warm = red - green
     yellow = (red + green) / 2 - blue
     spread = np.hypot(warm.std(dtype=np.float64), yellow.std(dtype=np.float64))

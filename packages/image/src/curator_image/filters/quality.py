@@ -9,17 +9,17 @@ from curator_image.filters.measures import (
     ENTROPY,
     SHARPNESS,
     UNIFORMITY,
-    RangeFilter,
+    MeasureFilter,
 )
 from curator_image.filters.picture import Picture
 from curator_image.filters.pixel_statistics import uniformity
 
 
 @dataclass
-class BlurFilter(RangeFilter):
+class BlurFilter(MeasureFilter):
     """Drop pictures without sharp edges: out of focus, shaken, or enlarged."""
 
-    quantity = SHARPNESS
+    measure = SHARPNESS
 
     min_sharpness: float = 100.0
     """Minimum variance of the Laplacian. Smooth skies score low too: inspect drops before raising
@@ -27,10 +27,10 @@ class BlurFilter(RangeFilter):
 
 
 @dataclass
-class BrightnessFilter(RangeFilter):
+class BrightnessFilter(MeasureFilter):
     """Drop pictures that are nearly black or nearly white overall."""
 
-    quantity = BRIGHTNESS
+    measure = BRIGHTNESS
 
     min_brightness: float | None = 0.05
     """Minimum mean level, from 0 (black) to 1 (white)."""
@@ -40,20 +40,20 @@ class BrightnessFilter(RangeFilter):
 
 
 @dataclass
-class ContrastFilter(RangeFilter):
+class ContrastFilter(MeasureFilter):
     """Drop pictures with low contrast: fog, haze, faded scans."""
 
-    quantity = CONTRAST
+    measure = CONTRAST
 
     min_contrast: float = 0.05
     """Minimum standard deviation of levels, from 0 to 0.5."""
 
 
 @dataclass
-class EntropyFilter(RangeFilter):
+class EntropyFilter(MeasureFilter):
     """Drop pictures with too little information: placeholders, plain logos."""
 
-    quantity = ENTROPY
+    measure = ENTROPY
 
     min_entropy: float | None = 3.0
     """Minimum bits per pixel, from 0 to 8."""
@@ -63,10 +63,10 @@ class EntropyFilter(RangeFilter):
 
 
 @dataclass
-class UniformityFilter(RangeFilter):
+class UniformityFilter(MeasureFilter):
     """Drop pictures that are nearly uniform: blank pages, plain backgrounds."""
 
-    quantity = UNIFORMITY
+    measure = UNIFORMITY
 
     max_share: float = 0.9
     """Maximum share of pixels within `width` consecutive grey levels."""
@@ -79,13 +79,13 @@ class UniformityFilter(RangeFilter):
 
 
 @dataclass
-class ColorfulnessFilter(RangeFilter):
+class ColorfulnessFilter(MeasureFilter):
     """Drop pictures that are not colourful enough, or too colourful.
 
     A minimum drops grey scans, a maximum garish pictures.
     """
 
-    quantity = COLOURFULNESS
+    measure = COLOURFULNESS
 
     min_colorfulness: float | None = 2.0
     """Minimum of Hasler and Süsstrunk's measure: 0 is grey, 15 slightly, 45 moderately so."""

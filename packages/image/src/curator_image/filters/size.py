@@ -8,17 +8,17 @@ from curator_core.errors import hint
 
 from curator_image.decoding import PILLOW_FORMATS
 from curator_image.filters.base import ImageFilter
-from curator_image.filters.measures import BYTES, COUNT, RATIO, SHORTER, RangeFilter
+from curator_image.filters.measures import BYTES, COUNT, RATIO, SHORTER, MeasureFilter
 from curator_image.filters.picture import Picture
 
 _FORMAT_NAMES = tuple(name.lower() for name in PILLOW_FORMATS)
 
 
 @dataclass
-class SizeFilter(RangeFilter):
+class SizeFilter(MeasureFilter):
     """Drop pictures whose shorter side has too few or too many pixels."""
 
-    quantity = SHORTER
+    measure = SHORTER
 
     min_side: int | None = 256
     """Minimum number of pixels of the shorter side."""
@@ -28,10 +28,10 @@ class SizeFilter(RangeFilter):
 
 
 @dataclass
-class PixelCountFilter(RangeFilter):
+class PixelCountFilter(MeasureFilter):
     """Drop pictures with too few or too many pixels in total."""
 
-    quantity = COUNT
+    measure = COUNT
 
     min_pixels: int | None = 65536
     """Minimum of width times height."""
@@ -41,20 +41,20 @@ class PixelCountFilter(RangeFilter):
 
 
 @dataclass
-class AspectRatioFilter(RangeFilter):
+class AspectRatioFilter(MeasureFilter):
     """Drop pictures that are too long and narrow: banners, columns, rulers."""
 
-    quantity = RATIO
+    measure = RATIO
 
     max_ratio: float = 3.0
     """Maximum ratio of the longer side to the shorter one."""
 
 
 @dataclass
-class FileSizeFilter(RangeFilter):
+class FileSizeFilter(MeasureFilter):
     """Drop pictures whose encoded files have too few or too many bytes."""
 
-    quantity = BYTES
+    measure = BYTES
 
     min_bytes: int | None = 5000
     """Minimum number of bytes."""

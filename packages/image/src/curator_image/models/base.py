@@ -64,8 +64,8 @@ class ImageModel(CompositeStage[ImageBatch, ImageBatch], ABC):
         """Return the parts. Only model parts keep the given resources and workers."""
         count = len(self.model_stages())
         return [
-            part if place < count else part.with_(resources=Resources(), num_workers=None)
-            for place, part in enumerate(super().parts())
+            part if index < count else part.with_(resources=Resources(), num_workers=None)
+            for index, part in enumerate(super().parts())
         ]
 
 
@@ -73,8 +73,8 @@ LOG = log("curator_image")
 
 
 @dataclass(kw_only=True)
-class PictureModel(ProcessingStage[ImageBatch, ImageBatch], ABC):
-    """Base class of models over pictures: run them in batches and add the answers as columns.
+class InferenceStage(ProcessingStage[ImageBatch, ImageBatch], ABC):
+    """Base class of stages that run a model over pictures and add its answers as columns.
 
     Subclasses define how the model is loaded and which columns its answers fill.
     """
@@ -139,7 +139,8 @@ class PictureModel(ProcessingStage[ImageBatch, ImageBatch], ABC):
     def teardown(self) -> None:
         if vars(self).pop("_batches", None) is not None:
             self.unload()
-            empty_device_cache()
+            if self.resources.needs_gpu:
+                empty_device_cache()
 
     def process(self, task: ImageBatch) -> Iterable[ImageBatch | Rejected]:
         answers: list[Any] = []
@@ -151,8 +152,8 @@ class PictureModel(ProcessingStage[ImageBatch, ImageBatch], ABC):
             failed |= {row: pixels for row, pixels in enumerate(seen, start)
                        if isinstance(pixels, ImageDecodeError)}  # fmt: skip
             found, lost = self._run_batches(good)
-            failed |= {rows[place]: error for place, error in lost.items()}
-            answers += [answer for place, answer in enumerate(found) if place not in lost]
+            failed |= {rows[index]: error for index, error in lost.items()}
+            answers += [answer for index, answer in enumerate(found) if index not in lost]
         batch, rejected = task.without(failed)
         answered = batch.with_columns(self._columns(answers))
         attach_model(answered, self._model_id)
@@ -160,8 +161,8 @@ class PictureModel(ProcessingStage[ImageBatch, ImageBatch], ABC):
         yield from rejected
 
     def _run_batches(self, pictures: Sequence[Pixels]) -> tuple[list[Any], dict[int, Exception]]:
-        def forward(places: Sequence[int]) -> Sequence[Any]:
-            return self.predict([pictures[place] for place in places])
+        def forward(indices: Sequence[int]) -> Sequence[Any]:
+            return self.predict([pictures[index] for index in indices])
 
         return self._batches.run([1] * len(pictures), forward)
 

@@ -13,7 +13,7 @@ from curator_models.hub_options import HubOptions
 from curator_models.weights import weight_files, weights_digest
 
 from curator_image.decoding import Pixels
-from curator_image.models.base import ImageModel, PictureModel
+from curator_image.models.base import ImageModel, InferenceStage
 from curator_image.models.endpoint_captioner import PROMPT
 from curator_image.pixel_view import View
 
@@ -56,7 +56,7 @@ class Captioner(HubOptions, ImageModel):
 
     def model_stages(self) -> Sequence[AnyStage]:
         return [
-            CaptionWriter(
+            ModelCaptions(
                 source=self.model_source(CaptionSource, self.model),
                 prompt=self.prompt,
                 caption_field=self.caption_field,
@@ -69,7 +69,7 @@ class Captioner(HubOptions, ImageModel):
 
 
 @dataclass(kw_only=True)
-class CaptionWriter(PictureModel):
+class ModelCaptions(InferenceStage):
     """Caption pictures with a model."""
 
     source: CaptionSource

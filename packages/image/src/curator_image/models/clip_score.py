@@ -100,7 +100,7 @@ class TextMatch(VectorScores):
         self._batches = MicroBatches(self.inference_batch_size)
 
     def teardown(self) -> None:
-        if vars(self).pop("_network", None) is not None:
+        if vars(self).pop("_network", None) is not None and self.resources.needs_gpu:
             empty_device_cache()
 
     def process(self, task: ImageBatch) -> ImageBatch:
@@ -122,12 +122,12 @@ class TextMatch(VectorScores):
         return self.scored(task, scores, self._model_id)
 
     def _vectors(self, texts: Sequence[str]) -> Sequence[Any]:
-        def forward(places: Sequence[int]) -> Sequence[Any]:
+        def forward(indices: Sequence[int]) -> Sequence[Any]:
             import torch
 
             from curator_image.models.clip import text_vectors
 
-            tokens = self._tokenizer.tokens([texts[place] for place in places], self._device)
+            tokens = self._tokenizer.tokens([texts[index] for index in indices], self._device)
             with torch.inference_mode():
                 return list(text_vectors(self._network, tokens).cpu().numpy())
 

@@ -58,7 +58,7 @@ class EfficientNetLite(nn.Module):
     def __init__(self, state: "dict[str, Tensor]") -> None:
         super().__init__()
         self.stem = _conv_layer(state, "_conv_stem", "_bn0", stride=2)
-        self.blocks = nn.ModuleList(_block(state, place) for place in range(_BLOCKS))
+        self.blocks = nn.ModuleList(_block(state, index) for index in range(_BLOCKS))
         self.head = _conv_layer(state, "_conv_head", "_bn1")
 
     def forward(self, pictures: "Tensor") -> "Tensor":
@@ -69,9 +69,9 @@ class EfficientNetLite(nn.Module):
         return functional.normalize(self.head(cells).mean((2, 3)), dim=-1)
 
 
-def _block(state: "dict[str, Tensor]", place: int) -> nn.Sequential:
-    root = f"_blocks.{place}."
-    stride = 2 if place in _HALVING else 1
+def _block(state: "dict[str, Tensor]", index: int) -> nn.Sequential:
+    root = f"_blocks.{index}."
+    stride = 2 if index in _HALVING else 1
     layers = []
     if f"{root}_expand_conv.weight" in state:
         layers.append(_conv_layer(state, f"{root}_expand_conv", f"{root}_bn0"))

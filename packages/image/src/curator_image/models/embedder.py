@@ -12,7 +12,7 @@ from curator_models.hub_options import HubOptions
 from curator_models.weights import PackagedFile, WeightsFile, weight_files, weights_digest
 
 from curator_image.decoding import Pixels
-from curator_image.models.base import ImageModel, PictureModel
+from curator_image.models.base import ImageModel, InferenceStage
 from curator_image.models.clip import ClipSource
 from curator_image.models.preprocessing import Preprocessing, read_preprocessing
 from curator_image.models.vector_columns import vector_column
@@ -25,7 +25,7 @@ _EFFICIENTNET_FILE = PackagedFile(
 
 
 @dataclass(kw_only=True)
-class NetworkVectors(PictureModel, ABC):
+class NetworkVectors(InferenceStage, ABC):
     """Base class of torch networks that compute vectors."""
 
     embedding_field: str = "embedding"

@@ -13,7 +13,7 @@ from curator_image.decoding import Pixels, decode_to_pillow
 from curator_image.filters.picture import Picture
 from curator_image.filters.values import ScoreThreshold
 from curator_image.image_batch import ImageBatch
-from curator_image.models.base import ImageModel, PictureModel
+from curator_image.models.base import ImageModel, InferenceStage
 from curator_image.pixel_view import View
 from curator_image.resize import PictureEditor
 
@@ -84,7 +84,7 @@ class FaceDetector(ImageModel):
 
 
 @dataclass(kw_only=True)
-class FaceBoxes(PictureModel):
+class FaceBoxes(InferenceStage):
     """CenterFace, run by OpenCV."""
 
     faces_field: str
@@ -157,9 +157,9 @@ def decode_boxes(
     boxes = np.stack(edges, axis=1).astype(np.float32)
     order = np.argsort(-heat[rows, columns], kind="stable")
     kept: list[int] = []
-    for place in order:
-        if not any(_overlap(boxes[place], boxes[other]) >= _OVERLAP for other in kept):
-            kept.append(int(place))
+    for index in order:
+        if not any(_overlap(boxes[index], boxes[other]) >= _OVERLAP for other in kept):
+            kept.append(int(index))
     return boxes[kept]
 
 

@@ -48,9 +48,9 @@ class Head:
         values: NDArray[Any] = vectors
         if self.mean is not None and self.variance is not None:
             values = (values - self.mean) / np.sqrt(np.maximum(self.variance, 1e-12))
-        for place, layer in enumerate(self.layers):
+        for index, layer in enumerate(self.layers):
             values = values @ layer.weight.T + layer.bias
-            if self.kind == "relu_sigmoid" and place < len(self.layers) - 1:
+            if self.kind == "relu_sigmoid" and index < len(self.layers) - 1:
                 values = np.maximum(values, 0.0)
         values = values[:, 0]
         if self.kind == "relu_sigmoid":

@@ -14,7 +14,7 @@ from curator_models.weights import PackagedFile, WeightsFile, weights_digest
 from curator_image.decoding import Pixels
 from curator_image.filters.values import ScoreThreshold
 from curator_image.models.aesthetic import ClipHeadModel
-from curator_image.models.base import PictureModel
+from curator_image.models.base import InferenceStage
 from curator_image.models.heads import HeadKind
 from curator_image.pixel_view import WORKING, View
 
@@ -85,7 +85,7 @@ class NSFWFilter(ClipHeadModel):
 
 
 @dataclass(kw_only=True)
-class OpenNsfwScores(PictureModel):
+class OpenNsfwScores(InferenceStage):
     """Yahoo's network, run by onnxruntime."""
 
     score_field: str

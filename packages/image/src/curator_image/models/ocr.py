@@ -12,7 +12,7 @@ from curator_models.weights import PackagedFile, WeightsFile, weights_digest
 from curator_image.decoding import Pixels
 from curator_image.filters.values import ScoreThreshold, split_by_reason
 from curator_image.image_batch import ImageBatch
-from curator_image.models.base import ImageModel, PictureModel
+from curator_image.models.base import ImageModel, InferenceStage
 from curator_image.pixel_view import View
 
 _DETECTOR = PackagedFile("rapidocr", "models/PP-OCRv6_det_small.onnx")
@@ -76,7 +76,7 @@ class TextAreaFilter(TextAreaModel):
 
 
 @dataclass(kw_only=True)
-class TextAreas(PictureModel):
+class TextAreas(InferenceStage):
     """Find and read text."""
 
     score_field: str

@@ -1,4 +1,4 @@
-"""Framing: scale and normalize pixels for a network."""
+"""Preprocessing: scale and normalize pixels for a network."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ _BICUBIC: Any = 3  # Pillow's number of this filter
 
 
 def read_preprocessing(folder: Path) -> Preprocessing:
-    """Read the framing from a transformers folder; the default is that of CLIP."""
+    """Read the preprocessing from a transformers folder; the default is that of CLIP."""
     config = read_config(folder, "preprocessor_config.json")
     config = config or read_config(folder, "processor_config.json").get("image_processor") or {}
     size = _side_length(config.get("size"), 224)

@@ -47,11 +47,11 @@ class ImageParquetReading(ReadingStage[pa.Table]):
         """Return the table with the columns of a batch, and the number of rows without picture."""
         images, paths = self._images(table, part)
         start = f"{part.start}:" if part.start else ""
-        places = [f"{start}{row}" for row in range(first, first + table.num_rows)]
-        keys = self._keys(table, part, places)
+        row_names = [f"{start}{row}" for row in range(first, first + table.num_rows)]
+        keys = self._keys(table, part, row_names)
         if self.image_field != IMAGE:
             table = table.drop_columns([self.image_field])
-        sources = pa.array([f"{part.path} row {place}" for place in places], pa.string())
+        sources = pa.array([f"{part.path} row {row_name}" for row_name in row_names], pa.string())
         table = with_column(with_column(table, KEY, keys), IMAGE, images)
         if EXTENSION not in table.column_names:
             table = table.append_column(EXTENSION, _find_extensions(images, paths))
@@ -77,12 +77,14 @@ class ImageParquetReading(ReadingStage[pa.Table]):
             )
         return column.cast(pa.binary()), paths
 
-    def _keys(self, table: pa.Table, part: FilePart, places: Sequence[str]) -> Any:
+    def _keys(self, table: pa.Table, part: FilePart, row_names: Sequence[str]) -> Any:
         name = self.key_field or (KEY if KEY in table.column_names else None)
         if name is not None:
             return table.column(name).cast(pa.string())
         stem = part.path.rpartition("/")[2].rpartition(".")[0]
-        return pa.array([f"{stem}-{place.replace(':', '-')}" for place in places], pa.string())
+        return pa.array(
+            [f"{stem}-{row_name.replace(':', '-')}" for row_name in row_names], pa.string()
+        )
 
     def fits(self, before: pa.Table, piece: pa.Table) -> bool:
         return False

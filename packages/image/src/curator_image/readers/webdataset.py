@@ -48,9 +48,9 @@ class GroupingOptions:
             key, _, ending = name.partition(".")
             if key and ending and "/" not in ending and key[-1] != "/":  # the most common case
                 return key, ending
-        place = name.rfind("/") + 1
-        dot = name.find(".", place) if self.keys_end == "first_dot" else name.rfind(".", place)
-        if dot <= place or dot == len(name) - 1:
+        base = name.rfind("/") + 1
+        dot = name.find(".", base) if self.keys_end == "first_dot" else name.rfind(".", base)
+        if dot <= base or dot == len(name) - 1:
             return None, ""
         return name[:dot], name[dot + 1 :]
 

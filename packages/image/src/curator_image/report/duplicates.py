@@ -16,7 +16,7 @@ from curator_core.model.formatting import count, share
 from curator_dedup.intermediate_files import files_in
 from curator_report.html import facts_table, figures_table, page, section
 
-from curator_image.dedup.signatures import picture_names
+from curator_image.dedup.sign import picture_names
 from curator_image.report.records import read_batches
 from curator_image.report.thumbnails import STYLE, thumbnail
 

@@ -72,12 +72,12 @@ class SampleWriter(FileWriter, ABC):
         return list(dict.fromkeys((*REQUIRED_COLUMNS, *super().inputs())))
 
     @abstractmethod
-    def write_samples(self, written: FileGroup, place: str, table: pa.Table) -> None:
-        """Write rows with unique keys to `place`, a name without extension."""
+    def write_samples(self, written: FileGroup, target: str, table: pa.Table) -> None:
+        """Write rows with unique keys to `target`, a name without extension."""
 
     @abstractmethod
-    def name_problem(self, place: str, key: str, extension: str) -> str | None:
-        """Return why `place` cannot hold a file named after the key, or None."""
+    def name_problem(self, target: str, key: str, extension: str) -> str | None:
+        """Return why `target` cannot hold a file named after the key, or None."""
 
     def process(self, task: DocumentBatch) -> list[FileGroup | Rejected]:  # type: ignore[override]
         name = f"part-{task.task_id or fingerprint(task.to_payload())}"
@@ -86,15 +86,15 @@ class SampleWriter(FileWriter, ABC):
         for folder, rows in self._parts(task.data):
             for number, table in enumerate(split_repeated_keys(rows), start=1):
                 suffix = f"-{number}" if number > 1 else ""
-                place = join(folder, f"{name}{suffix}")
-                problems = self._problems(place, table)
+                target = join(folder, f"{name}{suffix}")
+                problems = self._problems(target, table)
                 rejected += [reject_row(table, row, why) for row, why in problems.items()]
                 writable = drop_rows(table, problems)
                 if writable.num_rows:
-                    self.write_samples(written, place, writable)
+                    self.write_samples(written, target, writable)
         return [written, *rejected]
 
-    def _problems(self, place: str, table: pa.Table) -> dict[int, str]:
+    def _problems(self, target: str, table: pa.Table) -> dict[int, str]:
         """Return the rows that cannot be written, with the reasons; other rows are unaffected."""
         found = _find_nulls(table)
         used = _UsedNames()
@@ -103,7 +103,7 @@ class SampleWriter(FileWriter, ABC):
             if row in found:
                 continue
             problems = (
-                self.name_problem(place, key, extension) for extension in sorted(extensions)
+                self.name_problem(target, key, extension) for extension in sorted(extensions)
             )
             problem = next(filter(None, problems), None)
             if problem is None and not used.add(key, extensions):
@@ -162,7 +162,7 @@ def split_repeated_keys(table: pa.Table) -> Iterator[pa.Table]:
 
 
 class _UsedNames:
-    """The file and folder names in use in one place, to detect collisions between rows.
+    """The file and folder names in use in one target, to detect collisions between rows.
 
     Different keys can collide: `a` with a sidecar `b.jpg`, and `a.b` with the extension `jpg`.
     """

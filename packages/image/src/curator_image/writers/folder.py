@@ -37,18 +37,18 @@ class ImageFolderWriter(SampleWriter):
     def output_is_tree(self) -> bool:
         return True
 
-    def write_samples(self, written: FileGroup, place: str, table: pa.Table) -> None:
+    def write_samples(self, written: FileGroup, target: str, table: pa.Table) -> None:
         for key, files in self.sample_files(self._select_fields(table)):
             for number, (extension, data) in enumerate(files):
                 with open_draft(
-                    join(place, f"{key}.{extension}"), self._worker, self.storage_options
+                    join(target, f"{key}.{extension}"), self._worker, self.storage_options
                 ) as draft:
                     draft.file.write(data)
                     draft.items = int(number == 0)
                 written.data.append(FilePart(draft.final, draft.size))
                 written.staged = (*written.staged, draft.staged_file())
 
-    def name_problem(self, place: str, key: str, extension: str) -> str | None:
+    def name_problem(self, target: str, key: str, extension: str) -> str | None:
         if problem := path_problem(key, extension):
             return problem
         parts = f"{key}.{extension}".split("/")
@@ -56,9 +56,9 @@ class ImageFolderWriter(SampleWriter):
             return "a part of it is empty"
         if max(len(part.encode()) for part in parts) > _MAX_NAME_BYTES:
             return f"a part of it is longer than {_MAX_NAME_BYTES} bytes"
-        plain = local_path(place)
+        plain = local_path(target)
         path, max_bytes = (
-            (place, _MAX_OBJECT_NAME_BYTES) if plain is None else (plain, _MAX_PATH_BYTES)
+            (target, _MAX_OBJECT_NAME_BYTES) if plain is None else (plain, _MAX_PATH_BYTES)
         )
         size = len(f"{path}/{key}.{extension}".encode())
         return f"its path is longer than {max_bytes:,} bytes" if size > max_bytes else None

@@ -1,4 +1,4 @@
-"""Writing shards: write batches of pictures as tar files."""
+"""Writer of WebDataset shards: batches of pictures as tar files."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -42,10 +42,10 @@ class WebDatasetWriter(SampleWriter):
         together.task_id = mixed_id([task.task_id for task in tasks])
         return Mixed(cast("list[FileGroup]", self.process(together)))  # includes rejections
 
-    def write_samples(self, written: FileGroup, place: str, table: pa.Table) -> None:
-        self._write_part(written, f"{place}{self.ending}", table)
+    def write_samples(self, written: FileGroup, target: str, table: pa.Table) -> None:
+        self._write_part(written, f"{target}{self.ending}", table)
 
-    def name_problem(self, place: str, key: str, extension: str) -> str | None:
+    def name_problem(self, target: str, key: str, extension: str) -> str | None:
         return path_problem(key, extension)
 
     def write(self, tables: Sequence[pa.Table], file: BinaryIO) -> None:

@@ -54,9 +54,9 @@ class FrameStage(SharedDecode, ProcessingStage[Clip, Clip]):
         if is_sampled and (found := self.analyze(clip).sampled_frames(sampling)):
             return found
         raise InputError(
-            f"{clip.place} is too short for {sampling.fps:g} frames per second: it contains no "
-            f"sampling time; give stage {self.name!r} a higher fps, or let a DurationFilter drop "
-            "such clips"
+            f"{clip.describe()} is too short for {sampling.fps:g} frames per second: it contains "
+            f"no sampling time; give stage {self.name!r} a higher fps, or let a DurationFilter "
+            "drop such clips"
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from curator_video.analysis.references import find_disposable
+from curator_video.analysis.disposable_frames import find_disposable
 from curator_video.container import OpenVideo, error_text, read_packets
 from curator_video.decoding import DamagedSpan, TimedFrame
 from curator_video.timeline import FrameClock, FrameCoverage, seek_keyframe
@@ -132,12 +132,12 @@ def _decode_group(
     import av
 
     context = video.stream.codec_context
-    last = max(place for place, (time, _) in enumerate(group) if time in times)
+    last = max(index for index, (time, _) in enumerate(group) if time in times)
     is_disposable = find_disposable(video.stream, [packet for _, packet in group])
     missing, reason = set(times), ""
     try:
-        for place, (time, packet) in enumerate(group[: last + 1]):
-            if is_disposable[place] and time not in times:
+        for index, (time, packet) in enumerate(group[: last + 1]):
+            if is_disposable[index] and time not in times:
                 continue
             if packet.is_corrupt:
                 reason = "damaged packets"

@@ -131,7 +131,7 @@ class WindowCaptioner(FrameStage, ABC):
 
 def fail_clip(clip: Clip, reason: Exception) -> Iterator[Clip]:
     """Fail one clip of a batch, so that it can be retried; a rejected clip could not."""
-    reason.add_note(f"The clip is {clip.place}.")
+    reason.add_note(f"The clip is {clip.describe()}.")
     raise reason
     yield
 
@@ -221,7 +221,7 @@ class CaptionRewriter(ProcessingStage[Clip, Clip], ABC):
         return Rejected(
             f"no caption called {self.caption_field!r}: the clip {has}; put a captioner before "
             "this stage",
-            where=clip.place,
+            where=clip.describe(),
         )
 
     def _with_rewritten_captions(

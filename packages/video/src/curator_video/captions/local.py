@@ -70,14 +70,14 @@ class LocalModel(HubOptions):
     def generate_batches(self, questions: Sequence[Any], *options: Any) -> list[CaptionResult]:
         """Generate a text for each question, as many together as the device can hold."""
 
-        def forward(places: Sequence[int]) -> Sequence[str]:
+        def forward(indices: Sequence[int]) -> Sequence[str]:
             texts: list[str] = self._generator.generate(
-                [questions[one] for one in places], *options
+                [questions[index] for index in indices], *options
             )
             return texts
 
         texts, failed = self._batches.run([1] * len(questions), forward)
-        return [failed.get(place, text) for place, text in enumerate(texts)]
+        return [failed.get(index, text) for index, text in enumerate(texts)]
 
     def teardown(self) -> None:
         vars(self).pop("_generator", None)

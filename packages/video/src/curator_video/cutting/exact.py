@@ -9,9 +9,9 @@ from typing import Any
 from curator_core.errors import InputError
 
 from curator_video.container import OpenVideo, open_video
-from curator_video.cutting.containers import choose_container, open_output
 from curator_video.cutting.encoders import VideoEncoder, keep_thread_priorities
-from curator_video.cutting.frames import FramePreparer, ToneMapper, tag_track
+from curator_video.cutting.frame_preparation import FramePreparer, ToneMapper, tag_track
+from curator_video.cutting.output_container import choose_container, open_output
 from curator_video.cutting.sound import (
     ClipSound,
     SoundHandling,

@@ -8,7 +8,7 @@ from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, cast
 
 from curator_video.container import END_TOLERANCE_S, OpenVideo, error_text, open_video, read_packets
-from curator_video.cutting.containers import (
+from curator_video.cutting.output_container import (
     avi_sound_encoder,
     choose_container,
     lost_aspect_ratio,
@@ -98,8 +98,8 @@ class _ClipPackets:
         if is_gapless:
             after_clip = [n for n, time in enumerate(self.times) if time >= self.end - _EPSILON]
             last = max(stamp for n, stamp in enumerate(found) if n not in after_clip)
-            for count, place in enumerate(sorted(after_clip, key=found.__getitem__), start=1):
-                found[place] = last + count
+            for count, index in enumerate(sorted(after_clip, key=found.__getitem__), start=1):
+                found[index] = last + count
         return found
 
     def last_duration(self, newest: "AnyPacket", clock: FrameClock) -> float:

@@ -33,9 +33,9 @@ def refuse_untrusted_code(source: VideoModelSource, is_trusted: bool) -> None:
     """Raise if the model brings its own code and the user has not allowed it."""
     auto_map = read_config(source.folder()).get("auto_map")
     if auto_map and not is_trusted:
-        place = auto_map.get("AutoModel", next(iter(auto_map.values())))
+        module = auto_map.get("AutoModel", next(iter(auto_map.values())))
         raise ModelError(
-            f"{source.name} comes with its own code ({str(place).partition('.')[0]}.py): review "
+            f"{source.name} comes with its own code ({str(module).partition('.')[0]}.py): review "
             "it, and set trust_remote_code to true if you trust it"
         )
 
@@ -192,4 +192,4 @@ def pick_evenly(frames: list[Pixels], count: int) -> list[Pixels]:
     last = len(frames) - 1
     if count == 1:
         return [frames[last // 2]]
-    return [frames[round(place * last / (count - 1))] for place in range(count)]
+    return [frames[round(index * last / (count - 1))] for index in range(count)]

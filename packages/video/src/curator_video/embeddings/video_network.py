@@ -57,8 +57,8 @@ class VideoNetwork:
 
     def _run(self, given: Mapping[str, Any]) -> Any:
         name = next((name for name in _METHODS if hasattr(self._network, name)), "forward")
-        ask = getattr(self._network, name)
-        return ask(given[""]) if "" in given else ask(**given)
+        call = getattr(self._network, name)
+        return call(given[""]) if "" in given else call(**given)
 
     def _extract_vector(self, found: Any) -> "torch.Tensor":
         """Extract the vector from the model's output; average it if there are several."""

@@ -12,7 +12,7 @@ from curator_core.io.filesystems import base_name
 from curator_video.analysis.measurements import FrameNeeds, Pixels
 from curator_video.analysis.sampling import Sampling
 from curator_video.analysis.shared_decode import analyze_span
-from curator_video.facts import probe
+from curator_video.probing import probe
 from curator_video.report.records import ClipRecord
 from curator_video.shards import find_source
 from curator_video.tasks import ClipSpan

@@ -111,11 +111,11 @@ def _failures(run: RunRecord) -> str:
 
 def _failure(one: QuarantineRecord) -> str:
     """Render one failure; drop the error class and the path from its reason."""
-    place = one.where or one.source
+    where = one.where or one.source
     kind, _, text = one.reason.partition(": ")
     reason = text if kind.endswith("Error") else one.reason
-    reason = reason.removeprefix(one.source).removeprefix(place).strip(" :")
-    return f"<li><b>{escape(base_name(place))}</b> {escape(reason)}</li>"
+    reason = reason.removeprefix(one.source).removeprefix(where).strip(" :")
+    return f"<li><b>{escape(base_name(where))}</b> {escape(reason)}</li>"
 
 
 def _timelines(found: ClipGroups) -> str:
@@ -145,7 +145,7 @@ def timeline(records: Sequence[ClipRecord]) -> str:
     length = max([*(record.end for record in records), *(_length(record) for record in records)])
     ordered = sorted(records, key=lambda record: record.start)
     shapes = "".join(_shape(record, _WIDTH / length) for record in ordered)
-    times = "".join(f"<span>{clock(place * length / 4)}</span>" for place in range(5))
+    times = "".join(f"<span>{clock(quarter * length / 4)}</span>" for quarter in range(5))
     return (
         f'<svg class="line" viewBox="0 0 {_WIDTH:g} {_HEIGHT}" preserveAspectRatio="none">'
         f'<rect class="film" width="{_WIDTH:g}" height="{_HEIGHT}"/>{shapes}</svg>'

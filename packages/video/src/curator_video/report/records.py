@@ -67,16 +67,16 @@ def sample_records(records: Iterable[ClipRecord], count: int) -> list[ClipRecord
 
 
 def read_records(
-    folder: str, most: int, storage_options: StorageOptions | None = None
+    folder: str, limit: int, storage_options: StorageOptions | None = None
 ) -> Iterator[ClipRecord]:
-    """Yield up to `most` clip records from a writer's output folder."""
+    """Yield up to `limit` clip records from a writer's output folder."""
     count = 0
     for content in _read_json_files(folder, storage_options):
         record = _parse_record(content)
         if record is not None:
             yield record
             count += 1
-        if count >= most:
+        if count >= limit:
             return
 
 

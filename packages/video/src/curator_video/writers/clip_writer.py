@@ -22,7 +22,7 @@ from curator_core.io.writers import Mode, open_draft
 from curator_core.model.ids import fingerprint
 
 from curator_video.tasks import Clip
-from curator_video.writers.records import clip_metadata, index_row, index_table
+from curator_video.writers.clip_metadata import clip_metadata, index_row, index_table
 
 
 @dataclass

@@ -12,8 +12,8 @@ from curator_core.io.writers import open_draft
 from curator_core.model.ids import fingerprint
 
 from curator_video.tasks import Clip
+from curator_video.writers.clip_metadata import clip_metadata, index_row
 from curator_video.writers.clip_writer import ClipWriter
-from curator_video.writers.records import clip_metadata, index_row
 
 DropInfo = dict[str, str] | None
 _MAX_BUFFERED = 64 * 1024 * 1024
@@ -40,7 +40,7 @@ class ClipShardWriter(ClipWriter):
             return Mixed([])
         written = FileGroup([])
         shard, locations = self.write_shard("shards", [(clip, None) for clip in tasks])
-        rows = [index_row(clip, place) for clip, place in zip(tasks, locations, strict=True)]
+        rows = [index_row(clip, location) for clip, location in zip(tasks, locations, strict=True)]
         written.staged = (shard, self._write_index(rows))
         written.data = [FilePart(file.final, file.size) for file in written.staged]
         return Mixed([written])

@@ -10,7 +10,7 @@ from curator_video.analysis.frame_stage import SharedDecode, cache_analysis
 from curator_video.analysis.measurements import ClipAnalysis, FrameMeasurements, FrameNeeds
 from curator_video.analysis.shared_decode import analyze_span, measure_frames
 from curator_video.decoding import DamagedSpan, DamagedVideoError
-from curator_video.facts import VideoFacts
+from curator_video.probing import VideoFacts
 from curator_video.source import VideoSource
 from curator_video.tasks import Clip, ClipSpan, Video
 from curator_video.timeline import find_end
@@ -89,8 +89,8 @@ def split_in_one_pass(
     collector = _SpanCollector(needs)
     for item in measure_frames(source, needs):
         if isinstance(item, DamagedSpan):
-            place = f"{source.path}[{item.start:.2f}-{item.end:.2f} s]"
-            yield Rejected(item.reason, place, collector.drop_damaged(waiting, item))
+            where = f"{source.path}[{item.start:.2f}-{item.end:.2f} s]"
+            yield Rejected(item.reason, where, collector.drop_damaged(waiting, item))
         else:
             yield from collector.add(waiting, item)
     yield from collector.finish(waiting)
@@ -130,7 +130,7 @@ class _SpanCollector:
         ]
         found = ClipAnalysis(self._needs, seen) if seen else self._analyze_held_frame(span)
         if found is None:
-            return Rejected("none of its frames were decoded", clip.place)
+            return Rejected("none of its frames were decoded", clip.describe())
         cache_analysis(clip, found)
         return clip
 

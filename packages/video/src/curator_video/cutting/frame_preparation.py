@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from curator_video.decoding import TimedFrame
-from curator_video.facts import ColorFacts, VideoFacts
+from curator_video.probing import ColorFacts, VideoFacts
 
 if TYPE_CHECKING:
     from av import VideoFrame

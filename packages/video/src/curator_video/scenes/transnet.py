@@ -1,4 +1,4 @@
-"""Shot splitting with TransNetV2, which also finds dissolves and fades."""
+"""Scene detection with TransNetV2, which also finds dissolves and fades."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from curator_models.weights import PackagedFile, WeightsFile, weights_digest
 from numpy.typing import NDArray
 
 from curator_video.analysis.measurements import Pixels
-from curator_video.splitters.shots import SHOT_MODEL, ShotDetector, ShotSplitter
+from curator_video.scenes.base import SHOT_MODEL, ShotDetector, ShotSplitter
 from curator_video.tasks import ScoreValue
 
 WINDOW, STEP, MARGIN = 100, 50, 25
@@ -51,7 +51,7 @@ def transnet_weights(location: str | None, cache_dir: str | None = None) -> Weig
 
 def load_transnet(weights: WeightsFile, device: str = "cpu") -> LoadedTransNet:
     """Load the network; the weights must match it exactly."""
-    from curator_video.splitters.transnet_network import load_network
+    from curator_video.scenes.transnet_network import load_network
 
     file = weights.file()
     model_label = f"transnetv2 sha256:{weights_digest([file])}"

@@ -62,10 +62,10 @@ _CODECS: dict[str, tuple[int, Callable[[Sequence[Unit]], int]]] = {
 """Offset of the length size in the track header, and the function that reads the units."""
 
 
-def _length_size(extradata: bytes, place: int) -> int:
+def _length_size(extradata: bytes, offset: int) -> int:
     """Return the size of the length prefix in bytes; 0 if units are separated by start codes."""
-    has_lengths = len(extradata) > place and extradata[0] == 1
-    return (extradata[place] & 3) + 1 if has_lengths else 0
+    has_lengths = len(extradata) > offset and extradata[0] == 1
+    return (extradata[offset] & 3) + 1 if has_lengths else 0
 
 
 def _units(packet: "AnyPacket", length: int) -> Iterator[Unit]:

@@ -100,10 +100,10 @@ class DilatedConvolution(nn.Module):
 class ConvolutionStack(nn.Module):
     """Two layers with a residual connection from the first, then pooling to half the size."""
 
-    def __init__(self, weights: _Weights, place: int) -> None:
+    def __init__(self, weights: _Weights, index: int) -> None:
         super().__init__()
-        filters, root = 16 * 2**place, f"SDDCNN.{place}.DDCNN"
-        self.first = DilatedConvolution(weights, f"{root}.0", 2 * filters if place else 3, filters)
+        filters, root = 16 * 2**index, f"SDDCNN.{index}.DDCNN"
+        self.first = DilatedConvolution(weights, f"{root}.0", 2 * filters if index else 3, filters)
         self.second = DilatedConvolution(weights, f"{root}.1", 4 * filters, filters)
 
     def forward(self, cells: "Tensor") -> "Tensor":
@@ -121,7 +121,7 @@ class TransNet(nn.Module):
     def __init__(self, state: "dict[str, Tensor]") -> None:
         super().__init__()
         weights = _Weights(state)
-        self.stacks = nn.ModuleList(ConvolutionStack(weights, place) for place in range(_STACKS))
+        self.stacks = nn.ModuleList(ConvolutionStack(weights, index) for index in range(_STACKS))
         similarity = "frame_sim_layer"
         self.projection = _linear(weights, f"{similarity}.projection", 448, 128)
         self.similarity = _linear(weights, f"{similarity}.fc", 2 * _NEIGHBOURS + 1, 128)
@@ -158,8 +158,8 @@ def _similarity_to_neighbours(vectors: "Tensor") -> "Tensor":
     """Return the cosines of each frame with its neighbours; 0 where there is none."""
     unit = functional.normalize(vectors, dim=1)
     cosines = functional.pad(unit @ unit.T, (_NEIGHBOURS, _NEIGHBOURS))
-    places = torch.arange(len(unit), device=unit.device)[:, None]
-    return cosines.gather(1, places + torch.arange(2 * _NEIGHBOURS + 1, device=unit.device))
+    positions = torch.arange(len(unit), device=unit.device)[:, None]
+    return cosines.gather(1, positions + torch.arange(2 * _NEIGHBOURS + 1, device=unit.device))
 
 
 def _histograms(frames: "Tensor") -> "Tensor":

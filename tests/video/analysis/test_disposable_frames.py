@@ -1,9 +1,11 @@
+"""Frames that no other frame depends on are found in packets."""
+
 from pathlib import Path
 
 import pytest
 from corpus.films import Film, Shot
 from corpus.videos import Style, write_video
-from curator_video.analysis.references import _h264_layer, _hevc_layer, find_disposable
+from curator_video.analysis.disposable_frames import _h264_layer, _hevc_layer, find_disposable
 from curator_video.container import open_video
 from curator_video.source import VideoSource
 

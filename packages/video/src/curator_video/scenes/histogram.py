@@ -1,4 +1,4 @@
-"""Shot splitting by colour histograms: finds hard cuts, needs no model."""
+"""Scene detection by colour histograms: finds hard cuts, needs no model."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curator_video.analysis.measurements import Pixels
-from curator_video.splitters.shots import ShotDetector, ShotSplitter
+from curator_video.scenes.base import ShotDetector, ShotSplitter
 
 _BINS = 16
 _NEIGHBOURS = 12
@@ -38,24 +38,24 @@ class HistogramDetector(ShotDetector):
         self._previous, self._changes, self._decided = None, [], 0
         return decisions
 
-    def _decide(self, places: range) -> list[bool]:
-        decisions = [self._is_cut(place) for place in places]
-        self._decided = places.stop
+    def _decide(self, indices: range) -> list[bool]:
+        decisions = [self._is_cut(index) for index in indices]
+        self._decided = indices.stop
         expired = max(0, self._decided - _NEIGHBOURS)
         self._changes, self._decided = self._changes[expired:], self._decided - expired
         return decisions
 
-    def _is_cut(self, place: int) -> bool:
-        change = self._changes[place]
+    def _is_cut(self, index: int) -> bool:
+        change = self._changes[index]
         if change <= self._threshold:
             return False
-        around = self._changes[max(0, place - _NEIGHBOURS) : place + _NEIGHBOURS + 1]
+        around = self._changes[max(0, index - _NEIGHBOURS) : index + _NEIGHBOURS + 1]
         usual = float(np.median(around))
-        return not self._is_flash(place) and change > self._times_usual * usual + 0.05
+        return not self._is_flash(index) and change > self._times_usual * usual + 0.05
 
-    def _is_flash(self, place: int) -> bool:
+    def _is_flash(self, index: int) -> bool:
         """Return whether colours change twice in a row, as in a flash."""
-        nearby = [*self._changes[max(0, place - 1) : place], *self._changes[place + 1 : place + 2]]
+        nearby = [*self._changes[max(0, index - 1) : index], *self._changes[index + 1 : index + 2]]
         return any(change > self._threshold for change in nearby)
 
 
@@ -75,5 +75,4 @@ class HistogramShotSplitter(ShotSplitter):
     """Minimum colour change for a cut, from 0 to 6."""
 
     def detector(self) -> ShotDetector:
-
         return HistogramDetector(self.threshold)

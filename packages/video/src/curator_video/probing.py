@@ -143,12 +143,12 @@ def _refuse_joined(source: VideoSource, video: OpenVideo) -> None:
     Compares two positions on either side, because a single one may be damaged.
     """
     stamps = list(_sampled_timestamps(video)) if video.container.format.name == "mpegts" else []
-    for place in range(1, len(stamps)):
-        before, after = min(stamps[max(0, place - 2) : place]), max(stamps[place : place + 2])
+    for index in range(1, len(stamps)):
+        before, after = min(stamps[max(0, index - 2) : index]), max(stamps[index : index + 2])
         if after < before - _MAX_BACKWARD_S:
             raise UnreadableVideoError(
                 f"{source.path} was joined from several recordings: its times jump back from "
-                f"{stamps[place - 1]:.1f} to {stamps[place]:.1f} s; "
+                f"{stamps[index - 1]:.1f} to {stamps[index]:.1f} s; "
                 "`ffmpeg -i IN.ts -c copy OUT.mkv` repairs them"
             )
 
@@ -167,9 +167,11 @@ def _sampled_timestamps(video: OpenVideo) -> Iterator[float]:
     import av
 
     container, size = video.container, video.container.size
-    for place in range(_POSITIONS):
+    for position in range(_POSITIONS):
         try:
-            container.seek(size * place // _POSITIONS, unsupported_byte_offset=True, any_frame=True)
+            container.seek(
+                size * position // _POSITIONS, unsupported_byte_offset=True, any_frame=True
+            )
         except av.FFmpegError:
             return
         for packet in islice(_intact_packets(video), _PACKETS_READ):
@@ -313,8 +315,8 @@ def _later_timestamps(video: OpenVideo) -> Iterator[list[int]]:
     container, tick = video.container, video.stream.time_base
     if "matroska" not in container.format.name or not container.duration or not tick:
         return
-    for place in range(1, _LATER_POSITIONS + 1):
-        time = container.duration / 1_000_000 * place / (_LATER_POSITIONS + 1)
+    for position in range(1, _LATER_POSITIONS + 1):
+        time = container.duration / 1_000_000 * position / (_LATER_POSITIONS + 1)
         try:
             container.seek(int(time / tick), stream=video.stream)
         except av.FFmpegError:

@@ -1,3 +1,5 @@
+"""Facts of every container are read; files that are not videos are refused with a reason."""
+
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,7 +10,7 @@ from corpus.videos import Style, write_video
 from curator_video.container import UnreadableVideoError, open_video
 from curator_video.cutting.stream_copy import copy_clip
 from curator_video.decoding import decode_frames
-from curator_video.facts import probe
+from curator_video.probing import probe
 from curator_video.source import VideoSource
 from curator_video.tasks import ClipSpan
 

@@ -4,8 +4,9 @@ import io
 
 import av
 import pytest
-from curator_audio.container import UndecodableError, find_truncation
+from curator_audio.container import UndecodableError
 from curator_audio.decoding import decode
+from curator_audio.truncation import find_truncation
 from curator_audio.waveform import NATIVE
 from sounds import CODECS, encoded, voice, wav
 
@@ -14,8 +15,8 @@ WHOLE = {
     ending: encoded(voice(4, RATES.get(ending, 16_000)), RATES.get(ending, 16_000), ending)
     for ending in CODECS
 }
-SAY_NOTHING = {"aac", "amr", "ts"}
-"""Frames one after the other, with nothing around them that tells how many there are."""
+WITHOUT_SIZE = {"aac", "amr", "ts"}
+"""Formats that are a sequence of frames, without a header that has the size."""
 
 
 @pytest.mark.parametrize("ending", CODECS)
@@ -24,14 +25,14 @@ def test_complete_files_are_accepted(ending: str) -> None:
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
-@pytest.mark.parametrize("ending", sorted(set(CODECS) - SAY_NOTHING))
+@pytest.mark.parametrize("ending", sorted(set(CODECS) - WITHOUT_SIZE))
 def test_truncated_files_are_rejected(ending: str, share: float) -> None:
     cut = WHOLE[ending][: int(len(WHOLE[ending]) * share)]
     with pytest.raises(UndecodableError, match=r"cut off"):
         decode(cut, NATIVE)
 
 
-@pytest.mark.parametrize("ending", sorted(SAY_NOTHING))
+@pytest.mark.parametrize("ending", sorted(WITHOUT_SIZE))
 def test_truncated_files_without_a_header_are_decoded(ending: str) -> None:
     cut = WHOLE[ending][: len(WHOLE[ending]) // 2]
     assert decode(cut, NATIVE).seconds == pytest.approx(2.0, abs=0.2)
@@ -46,7 +47,7 @@ def test_tags_at_either_end_make_no_difference() -> None:
 
 
 def test_ogg_pages_that_end_with_the_file_are_complete() -> None:
-    """Whoever records a station stops at some page, without the mark for the last one."""
+    """A recording of a station may end at any page, without the mark of the last one."""
     sound = WHOLE["ogg"]
     cut = sound[: sound.rindex(b"OggS")]
     assert find_truncation(io.BytesIO(cut)) is None
@@ -61,7 +62,7 @@ def test_unknown_sizes_in_a_header_are_ignored() -> None:
 
 
 def stream(container_format: str, codec: str) -> bytes:
-    """A recording that is written as it is heard, so that its head cannot know the end."""
+    """Return a recording written while it streams, so that its header has no size."""
     file = io.BytesIO()
     with av.open(file, "w", format=container_format, options={"live": "1"}) as container:
         track = container.add_stream(codec, rate=16_000, layout="mono")

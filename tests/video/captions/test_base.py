@@ -1,3 +1,5 @@
+"""Clips are split into windows of frames, with times of the video."""
+
 from itertools import pairwise
 
 from curator_video.captions.base import split_windows

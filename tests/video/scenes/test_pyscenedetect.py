@@ -1,5 +1,6 @@
 """PySceneDetect detectors give the same cuts frame by frame as over the whole video."""
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -8,15 +9,18 @@ import numpy as np
 import pytest
 from corpus.films import Film, Shot
 from corpus.scenes import Screen
+from curator_core import AnyStage
 from curator_core.testing import run_stage
-from curator_video.facts import probe
-from curator_video.source import VideoSource
-from curator_video.splitters.pyscenedetect import (
+from curator_video.probing import probe
+from curator_video.scenes.pyscenedetect import (
     DetectorKind,
     PySceneDetectDetector,
     SceneDetectShotSplitter,
 )
+from curator_video.source import VideoSource
 from curator_video.tasks import Video
+
+Problems = Callable[[AnyStage], list[str]]
 
 is_available = find_spec("scenedetect") and find_spec("cv2")
 needs_it = pytest.mark.skipif(not is_available, reason="the extra `scenes`, 150 MB with OpenCV")
@@ -31,7 +35,7 @@ def shot_ends(detector: PySceneDetectDetector, pictures: Any) -> list[int]:
 @needs_it
 @pytest.mark.parametrize("kind", ["adaptive", "content", "hash", "histogram"])
 def test_cuts_equal_those_of_the_library(kind: DetectorKind) -> None:
-    from curator_video.splitters.pyscenedetect import _CLASSES
+    from curator_video.scenes.pyscenedetect import _CLASSES
     from scenedetect import FrameTimecode, detectors
 
     film = Film([Shot(40, "pan"), Shot(60, "object"), Shot(45, "zoom")], seed=3)
@@ -62,12 +66,12 @@ def test_clips_are_within_their_shots(harbour: Path) -> None:
     assert str(clips[0].scores["shot_model"]).startswith("scenedetect 0.")
 
 
-def test_wrong_options_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_options_are_reported(monkeypatch: pytest.MonkeyPatch, problems: Problems) -> None:
     monkeypatch.setattr("curator_core.model.optional_dependencies.find_spec", lambda name: None)
-    reported = SceneDetectShotSplitter(kind="contents", min_scene_frames=0).check()  # type: ignore[arg-type]
-    assert list(reported) == [
+    reported = problems(SceneDetectShotSplitter(kind="contents", min_scene_frames=0))  # type: ignore[arg-type]
+    assert reported == [
         "kind is 'contents' (did you mean content?)",
-        "min_scene_frames is 0, but must be 1 or more",
+        "min_scene_frames is 0",
         "PySceneDetect needs scenedetect and cv2, which are not installed: "
         "pip install 'curator-video[scenes]'",
     ]

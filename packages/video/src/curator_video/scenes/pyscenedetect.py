@@ -1,4 +1,4 @@
-"""Shot splitting with the detectors of PySceneDetect, on the shared decode."""
+"""Scene detection with the detectors of PySceneDetect, on the shared decode."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from curator_core.errors import hint
 from curator_core.model.optional_dependencies import not_installed
 
 from curator_video.analysis.measurements import Pixels
-from curator_video.splitters.shots import SHOT_MODEL, ShotDetector, ShotSplitter
+from curator_video.scenes.base import SHOT_MODEL, ShotDetector, ShotSplitter
 from curator_video.tasks import ScoreValue
 
 DetectorKind: TypeAlias = Literal["adaptive", "content", "hash", "histogram"]
@@ -96,7 +96,7 @@ class PySceneDetectDetector(ShotDetector):
         self._ends |= {int(cut.frame_num) - 1 for cut in cuts}
 
     def _decide(self, until: int) -> list[bool]:
-        decisions = [place in self._ends for place in range(self._decided, until)]
+        decisions = [index in self._ends for index in range(self._decided, until)]
         self._decided = max(self._decided, until)
         return decisions
 

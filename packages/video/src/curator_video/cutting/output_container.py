@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from curator_video.cutting.sound import SoundHandling
-from curator_video.facts import AudioFacts, VideoFacts
+from curator_video.probing import AudioFacts, VideoFacts
 
 if TYPE_CHECKING:
     from av.container import OutputContainer

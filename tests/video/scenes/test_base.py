@@ -1,3 +1,5 @@
+"""Shots are found in one pass, and clips are made of them as they complete."""
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,10 @@ from curator_core.testing import check_stage, run_stage, run_stages
 from curator_video.analysis.frame_stage import cached_analysis
 from curator_video.analysis.measurements import FrameNeeds, Pixels
 from curator_video.analysis.sampling import Sampling
-from curator_video.facts import probe
+from curator_video.probing import probe
+from curator_video.scenes.base import ClipLengths, OpenShot, ShotDetector
+from curator_video.scenes.histogram import HistogramDetector, HistogramShotSplitter
 from curator_video.source import VideoSource
-from curator_video.splitters.histogram import HistogramDetector, HistogramShotSplitter
-from curator_video.splitters.shots import ClipLengths, OpenShot, ShotDetector
 from curator_video.tasks import Clip, Video
 
 

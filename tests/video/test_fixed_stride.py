@@ -1,3 +1,5 @@
+"""Videos are split into clips of equal length, in one decode with later stages."""
+
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,9 +14,9 @@ from curator_video.analysis.frame_stage import FrameStage
 from curator_video.analysis.measurements import FrameNeeds
 from curator_video.analysis.sampling import Sampling
 from curator_video.cutting.cutter import ClipCutter
-from curator_video.facts import probe
+from curator_video.fixed_stride import FixedStrideSplitter
+from curator_video.probing import probe
 from curator_video.source import VideoSource
-from curator_video.splitters.stride import FixedStrideSplitter
 from curator_video.tasks import Clip, Video
 
 

@@ -15,7 +15,7 @@ from corpus.videos import Style, write_video
 from curator_core.testing import run_stage, run_stages
 from curator_video.cutting.cutter import ClipCutter
 from curator_video.cutting.encoders import VideoEncoder, keep_thread_priorities
-from curator_video.facts import ColorFacts, probe
+from curator_video.probing import ColorFacts, probe
 from curator_video.source import VideoSource
 from curator_video.tasks import Clip, ClipSpan, EncodedClip
 

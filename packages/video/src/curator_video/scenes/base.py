@@ -1,4 +1,4 @@
-"""Shot splitting: one pass over a video finds the shots and yields clips as they complete."""
+"""Scene detection: one pass over a video finds the shots and yields clips as they complete."""
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -176,8 +176,8 @@ class _ShotCollector:
 
     def add_damage(self, damage: "DamagedSpan") -> Iterator[Clip | Rejected]:
         yield from self.finish(min(damage.start, self._facts.duration or damage.start))
-        place = f"{self._video.path}[{damage.start:.2f}-{damage.end:.2f} s]"
-        yield Rejected(damage.reason, place)
+        where = f"{self._video.path}[{damage.start:.2f}-{damage.end:.2f} s]"
+        yield Rejected(damage.reason, where)
 
     def finish(self, at: float | None = None) -> Iterator[Clip]:
         """Finish the shot, because the video ends or its next part is damaged."""

@@ -1,0 +1,1 @@
+"""Scene detection: find the shots of a video and make clips of them."""

@@ -1,1 +1,0 @@
-"""Splitters: divide videos into clips."""
