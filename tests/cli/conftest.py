@@ -1,4 +1,4 @@
-"""A plugin with small stages, and recipes that use them: what a person would have before them."""
+"""A plugin with small stages, and recipes that use them, as a user would have them."""
 
 import json
 import sys

@@ -161,7 +161,7 @@ def test_sigterm_outside_a_run_is_reported_like_ctrl_c(
     assert closed == ["what was open"]
 
 
-def test_main_leaves_with_the_code() -> None:
+def test_main_exits_with_the_code() -> None:
     with pytest.raises(SystemExit) as leaving:
         main(["rnu"])
     assert leaving.value.code == 2

@@ -8,7 +8,7 @@ from curator_core.plugins.registry import BrokenPlugin, Plugins
 from curator_core.testing import modules_loaded_by
 
 
-def test_everything_is_looked_at() -> None:
+def test_everything_is_checked() -> None:
     found = {finding.name: finding for finding in diagnose()}
     assert "curator-core 0.1.0" in found["packages"].message
     assert "core.local" in found["executors"].message
@@ -30,7 +30,7 @@ def test_a_warning_has_a_way_out() -> None:
     assert all(warning.way_out for warning in warnings)
 
 
-def test_an_executor_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_executor_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CURATOR_EXECUTOR", "cluster")
     [finding] = [f for f in diagnose() if f.name == "runs on"]
     assert finding.state == "warn"
@@ -67,6 +67,6 @@ def test_the_quota_of_a_container(
     assert cpu_quota(str(tmp_path)) == quota
 
 
-def test_nothing_heavy_is_woken() -> None:
+def test_nothing_heavy_is_imported() -> None:
     loaded = modules_loaded_by("from curator_cli.commands.doctor import diagnose; diagnose()")
     assert not loaded & {"ray", "torch", "pandas", "numpy", "pyarrow.dataset"}

@@ -1,4 +1,4 @@
-"""Names of files are anybody's: none of them writes to the terminal of who looks at a run."""
+"""File names can be hostile: none of them sends commands to a terminal."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ def hostile(workspace: Path) -> Path:
     return workspace
 
 
-def test_no_command_passes_them_on(curate: Curate, hostile: Path) -> None:
+def test_no_command_prints_control_characters(curate: Curate, hostile: Path) -> None:
     for command in (
         ("plan", "recipe.yaml"),
         ("preview", "recipe.yaml"),

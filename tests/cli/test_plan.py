@@ -63,7 +63,7 @@ def test_a_secret_is_not_shown(
     assert "${secret:WORD}" in result.out
 
 
-def test_problems_are_all_there_is(curate: Curate, workspace: Path) -> None:
+def test_a_plan_with_problems_only_shows_them(curate: Curate, workspace: Path) -> None:
     result = curate("plan", "recipe.yaml", "--set", "input.file_paths=rwa/*.jsonl")
     assert (result.code, result.out) == (2, "")
     assert "no files match rwa/*.jsonl" in result.err

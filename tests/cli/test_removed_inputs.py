@@ -50,7 +50,7 @@ def test_keep_keeps(curate: Curate, workspace: Path, before: list[str], option: 
 
 
 @pytest.mark.parametrize("wrong", [["--prune", "--keep"], ["--yes"]])
-def test_what_makes_no_sense_is_refused(curate: Curate, wrong: list[str]) -> None:
+def test_contradicting_flags_are_refused(curate: Curate, wrong: list[str]) -> None:
     assert curate("run", "recipe.yaml", *wrong).code == 2
 
 

@@ -69,7 +69,7 @@ def test_a_second_run_says_that_nothing_is_left_to_do(curate: Curate, workspace:
     assert before == sorted(path.stat().st_mtime_ns for path in (workspace / "out").glob("part-*"))
 
 
-def test_json_is_all_that_stands_on_stdout(curate: Curate) -> None:
+def test_only_json_is_on_stdout(curate: Curate) -> None:
     result = curate("run", "recipe.yaml", "--json").json
     assert (result["name"], result["status"], result["sources_done"]) == ("trial", "done", 3)
     assert result["stages"]["long_enough"]["reasons"] == {"too short": 2}
@@ -105,7 +105,7 @@ def test_settings_change_options(curate: Curate, workspace: Path) -> None:
     assert kept(workspace) == ["HARBOUR", "LANTERN"]
 
 
-def test_a_setting_that_leads_nowhere_is_invalid(curate: Curate, workspace: Path) -> None:
+def test_a_setting_without_a_target_is_invalid(curate: Curate, workspace: Path) -> None:
     result = curate("run", "recipe.yaml", "--set", "steps.lowd.refused=x")
     assert result.code == 2
     assert result.err == (
@@ -122,9 +122,7 @@ def test_workers_and_executors_can_be_chosen(curate: Curate, workspace: Path) ->
     assert kept(workspace) == ["HARBOUR", "LANTERN", "WINDOW"]
 
 
-def test_workers_alone_mean_the_executor_that_a_run_gets_anyway(
-    curate: Curate, workspace: Path
-) -> None:
+def test_workers_alone_apply_to_the_default_executor(curate: Curate, workspace: Path) -> None:
     recipe = (workspace / "recipe.yaml").read_text()
     (workspace / "recipe.yaml").write_text(
         recipe.replace("executor: {name: local, workers: 0}\n", "")
@@ -160,9 +158,9 @@ def test_no_input_is_an_error(curate: Curate, workspace: Path) -> None:
     assert "no files match raw/*.jsonl" in result.err
 
 
-def test_what_the_command_line_wishes_goes_through_the_recipe() -> None:
-    wishes = RunFlags(no_resume=True, allow_empty=True, max_failures="0.5")
-    assert wishes.settings() == [
+def test_flags_are_settings_of_the_recipe() -> None:
+    flags = RunFlags(no_resume=True, allow_empty=True, max_failures="0.5")
+    assert flags.settings() == [
         "run.resume=false",
         "run.allow_empty=true",
         "errors.max_failures=0.5",
@@ -190,7 +188,7 @@ def test_too_many_failures_end_the_run(curate: Curate) -> None:
     assert "max_failures=0 allows" in result.err
 
 
-def test_a_failing_stage_ends_a_run_that_may_not_fail(curate: Curate) -> None:
+def test_a_failing_stage_ends_a_run_with_on_error_fail(curate: Curate) -> None:
     result = curate("run", "recipe.yaml", *REFUSING, "--set", "errors.on_error=fail")
     assert result.code == 1
     assert result.err.splitlines()[-1].startswith(
@@ -251,7 +249,7 @@ def test_retry_needs_a_run_that_came_from_a_recipe(curate: Curate, workspace: Pa
     assert "was not made from a recipe, so its stages are not known here" in result.err
 
 
-def test_secrets_stay_out_of_what_a_retry_begins_with(
+def test_secrets_are_not_in_the_recipe_of_a_retry(
     curate: Curate, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORD", "hush-hush")
@@ -301,7 +299,7 @@ def test_a_recipe_without_a_writer_says_that_nothing_was_written(
     assert "nothing was written: none of the stages writes files" in result.out
 
 
-def test_a_report_that_cannot_be_written_spoils_no_run(
+def test_a_report_that_cannot_be_written_does_not_fail_the_run(
     curate: Curate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(run_dir: str) -> str:

@@ -1,4 +1,4 @@
-"""Starting: what `curate init` writes works as it stands."""
+"""The files that `curate init` writes work without changes."""
 
 import ast
 import subprocess
@@ -92,7 +92,7 @@ def test_the_tests_of_a_package_pass(tmp_path: Path) -> None:
         ("core", "there is a plugin 'core' already, of curator-core; choose another name"),
     ],
 )
-def test_names_that_cannot_be(tmp_path: Path, name: str, message: str) -> None:
+def test_invalid_names(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(PluginError, match=message):
         start_package(name, tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -59,7 +59,7 @@ def test_watching_ends_with_the_run(curate: Curate) -> None:
     assert json.loads(curate("status", "out", "--watch", "--json").out)["state"] == "done"
 
 
-def test_watching_tells_by_its_exit_code_how_the_run_ended(curate: Curate, workspace: Path) -> None:
+def test_the_exit_code_of_watching_is_that_of_the_run(curate: Curate, workspace: Path) -> None:
     curate("run", "recipe.yaml")
     assert curate("status", "out", "--watch").code == 0
     facts = workspace / "out/.curator/trial/run.json"
@@ -79,7 +79,7 @@ def test_a_torn_last_line_is_what_a_run_under_way_has(curate: Curate, workspace:
     assert (workspace / "out/.curator/trial/journal.jsonl").read_bytes() == before
 
 
-def test_the_latest_of_several_runs_is_meant(curate: Curate, workspace: Path) -> None:
+def test_the_latest_of_several_runs_is_shown(curate: Curate, workspace: Path) -> None:
     curate("run", "recipe.yaml")
     again = ("--set", "name=later", "--set", "output.mode=append")
     assert curate("run", "recipe.yaml", *again).code == 0
@@ -198,7 +198,7 @@ def test_init_writes_a_package(curate: Curate, workspace: Path) -> None:
     assert (workspace / "curator-shout/src/curator_shout/plugin.py").exists()
 
 
-def test_init_refuses_a_name_that_is_taken_or_none(curate: Curate) -> None:
+def test_init_refuses_a_name_that_is_taken_or_invalid(curate: Curate) -> None:
     assert curate("init", "--plugin", "trial").err == (
         "curate: there is a plugin 'trial' already, of curator-trial; choose another name\n"
     )

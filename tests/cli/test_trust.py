@@ -1,4 +1,4 @@
-"""Options that say what a recipe may do."""
+"""Options that give permissions to a recipe."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ Curate = Callable[..., Any]
 
 
 @pytest.mark.parametrize("command", ["plan", "preview", "run"])
-def test_a_variable_is_read_by_leave_only(
+def test_a_variable_is_read_with_permission_only(
     curate: Curate, workspace: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setenv("WORD", "hush-hush")
@@ -23,7 +23,9 @@ def test_a_variable_is_read_by_leave_only(
 
 
 @pytest.mark.parametrize("command", ["plan", "preview", "run"])
-def test_a_protocol_is_used_by_leave_only(curate: Curate, workspace: Path, command: str) -> None:
+def test_a_protocol_is_used_with_permission_only(
+    curate: Curate, workspace: Path, command: str
+) -> None:
     recipe = (workspace / "recipe.yaml").read_text()
     (workspace / "recipe.yaml").write_text(
         recipe.replace("raw/*.jsonl", f"dir://*.jsonl::{workspace}/raw")

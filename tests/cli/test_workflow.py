@@ -1,4 +1,4 @@
-"""A plugin's workflow from the shell and from a recipe: run, run again, and mistaken."""
+"""A plugin's workflow from the shell and from a recipe: first runs, repeated runs and mistakes."""
 
 import json
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def test_its_report_names_the_page_of_the_workflow_or_how_to_get_it(
     assert "no page of its own" not in lines
 
 
-def test_several_inputs_stand_side_by_side_as_a_shell_gives_them(curate: Curate) -> None:
+def test_several_inputs_are_separate_arguments(curate: Curate) -> None:
     result = curate("trial", "twice", "raw/0.jsonl", "raw/2.jsonl", "out", *HERE, "--json")
     assert (result.code, result.json["metadata"], result.json["did_nothing"]) == (
         0,

@@ -28,11 +28,11 @@ def test_core_does_not_load(module: str, loaded: set[str]) -> None:
     assert module not in loaded
 
 
-def test_core_loads_in_a_moment() -> None:
+def test_core_is_imported_quickly() -> None:
     assert seconds_to_run("import curator_core", repeats=7) <= 0.15
 
 
-def test_all_that_is_exported_is_there() -> None:
+def test_every_exported_name_exists() -> None:
     import curator_core
 
     missing = [name for name in curator_core.__all__ if not hasattr(curator_core, name)]

@@ -1,4 +1,4 @@
-"""Text of any origin commands neither terminals nor logs."""
+"""Text of any origin sends no commands to terminals or logs."""
 
 import io
 import logging
@@ -14,7 +14,7 @@ HOSTILE = "x\x1b]0;title\a\x1b[2J\r\x9b1m\u202etxt.\u2066\x00\x7f\udc80"
 SHOWN = "x[U+001B]]0;title[U+0007][U+001B][2J[U+000D][U+009B]1m[U+202E]txt.[U+2066][U+0000][U+007F]"
 
 
-def test_control_characters_can_be_seen() -> None:
+def test_control_characters_are_visible() -> None:
     assert visible(HOSTILE) == f"{SHOWN}\ufffd"
 
 
@@ -23,7 +23,7 @@ def test_other_text_stays_as_it_is(text: str) -> None:
     assert visible(text) == text
 
 
-def test_tables_and_texts_on_a_terminal_command_nothing() -> None:
+def test_tables_and_texts_send_no_commands_to_a_terminal() -> None:
     made = console()
     made.file, made._force_terminal, made.width = io.StringIO(), True, 300
     table = plain_table(HOSTILE)
@@ -37,7 +37,9 @@ def test_tables_and_texts_on_a_terminal_command_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["curator_core", "curator_core.dedup"])
-def test_lines_of_a_log_command_nothing(name: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_lines_send_no_commands_to_a_terminal(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.INFO, "curator_core"):
         log(name).info("cannot read %s", HOSTILE)
     assert caplog.messages == [f"cannot read {visible(HOSTILE)}"]

@@ -1,4 +1,4 @@
-"""Previewing: a sample through stage after stage, and nothing written."""
+"""Previews: a sample passes through the stages, and nothing is written."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 @dataclass
 class Numbers(ProcessingStage[Empty, DocumentBatch]):
-    """Gives batches without end, and counts them."""
+    """Yields endless batches, and counts them."""
 
     given: ClassVar[list[int]] = []
 
@@ -120,7 +120,7 @@ def test_stages_are_set_up_and_torn_down() -> None:
     assert stage.calls == ["setup", "process", "teardown"]
 
 
-def test_a_stage_that_does_not_come_up_is_named() -> None:
+def test_a_stage_whose_setup_fails_is_named() -> None:
     with pytest.raises(StageError, match="stage 'lifecycle' could not be set up: LookupError: no"):
         seen(Lifecycle(fails=True))
 
@@ -148,7 +148,7 @@ def test_a_sample_of_one_file_comes_from_all_over_its_first_batch(tmp_path: Path
     assert [row["text"] for row in found.rest] == ["line 0", "line 25", "line 50", "line 75"]
 
 
-def test_large_files_make_up_for_small_ones(tmp_path: Path) -> None:
+def test_large_files_compensate_for_small_ones(tmp_path: Path) -> None:
     write_lines(tmp_path / "in", files=3, lines=1)
     write_lines(tmp_path / "large", files=1, lines=50)
     paths = [str(tmp_path / "in"), str(tmp_path / "large")]

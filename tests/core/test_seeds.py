@@ -1,4 +1,4 @@
-"""The snippets that people know from NeMo Curator's pages run here: only the imports differ."""
+"""Snippets from NeMo Curator's documentation run here: only the imports differ."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pipelines written as recipes, and read back as what they were."""
+"""Pipelines survive being dumped as recipes and loaded again."""
 
 from dataclasses import dataclass, field
 from enum import Enum

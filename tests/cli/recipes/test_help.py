@@ -27,7 +27,7 @@ def _clear_caches() -> None:
 
 @contextmanager
 def unreadable(error: Exception) -> Iterator[None]:
-    """No code of ours can read or parse source code; imports of other libraries do."""
+    """Our code cannot read or parse source code; imports of other libraries can."""
 
     def failing(function: Callable[..., Any]) -> Callable[..., Any]:
         def called(*given: Any, **options: Any) -> Any:
@@ -65,7 +65,7 @@ class TestWithoutSourceCode:
             assert call(["dedup", "exact", *paths, "--workers", "0"]) == 0
 
     @pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
-    def test_help_loses_what_options_are_for_and_nothing_else(self, error: Exception) -> None:
+    def test_help_only_loses_the_descriptions_of_options(self, error: Exception) -> None:
         with unreadable(error):
             [path] = [o for o in stage_help("core.jsonl_writer").options if o.name == "path"]
             assert (path.type, path.required, path.doc) == ("str", True, "")

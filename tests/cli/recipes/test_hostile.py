@@ -1,4 +1,4 @@
-"""Recipes from strangers: nothing in one is ever run, imported or unpacked without bound."""
+"""Recipes from strangers: nothing in them is run, imported or unpacked without a limit."""
 
 import subprocess
 import time
@@ -146,7 +146,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_recipe_is_refused_and_nothing_of_it_is_run(
+def test_a_hostile_recipe_is_refused_and_not_run(
     kind: str, found: Plugins, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*_: Any, **__: Any) -> None:
@@ -165,7 +165,7 @@ def test_a_hostile_recipe_is_refused_and_nothing_of_it_is_run(
     assert len(str(caught.value)) < 20_000
 
 
-def test_a_file_without_end_is_not_read_whole(found: Plugins, tmp_path: Path) -> None:
+def test_an_endless_file_is_not_read_completely(found: Plugins, tmp_path: Path) -> None:
     path = tmp_path / "large.yaml"
     with path.open("wb") as file:
         file.truncate(10_000_000_000)
@@ -197,7 +197,7 @@ KEYS = ["name", "description", "executor", "input", "steps", "output", "errors",
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), values | st.lists(values)))
-def test_whatever_a_recipe_holds_it_is_read_or_refused(data: dict[str, Any]) -> None:
+def test_any_recipe_is_read_or_refused(data: dict[str, Any]) -> None:
     made = Plugins()
     hook = hookimpl(lambda: {"t.keep": f"{__name__}:Keep"}, specname="curator_stages")
     made.register("t", SimpleNamespace(curator_stages=hook))

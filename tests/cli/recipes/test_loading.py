@@ -66,7 +66,7 @@ class Plain(Batches):
 
 
 class ByHand(Batches):
-    """Has an __init__ of its own."""
+    """Has its own __init__."""
 
     def __init__(self, words: list[str], *, limit: int = 3) -> None:
         self.words = words
@@ -182,7 +182,7 @@ def test_a_recipe_becomes_a_pipeline(full: Recipe) -> None:
     assert full.run_options == {"run_dir": "here", "resume": False}
 
 
-def test_options_come_out_in_their_own_types(full: Recipe) -> None:
+def test_options_have_their_own_types(full: Recipe) -> None:
     stage = full.stages[2]
     assert isinstance(stage, Everything)
     assert (stage.size, stage.mode, stage.share, stage.either) == (20, "exact", 1.0, "text")
@@ -250,7 +250,7 @@ def test_a_file_is_read_and_names_the_recipe(found: Plugins, tmp_path: Path) -> 
         load_recipe(path, plugins=found)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path, found: Plugins) -> None:
+def test_a_missing_file(tmp_path: Path, found: Plugins) -> None:
     (tmp_path / "clean.yaml").write_text("steps: [t.plain]")
     with pytest.raises(
         InputError,
@@ -533,7 +533,7 @@ def test_thousands_of_problems_are_not_all_shown(found: Plugins) -> None:
     assert help_[-1] == "and 400 more problems"
 
 
-def test_a_stage_of_a_broken_plugin_says_why_it_is_not_there() -> None:
+def test_a_stage_of_a_broken_plugin_names_the_cause() -> None:
     found = Plugins()
     found.broken.append(BrokenPlugin("acme", "acme-stages", "0.3", "ImportError: no licence"))
     [problem] = problems(steps("- acme.upper"), found)

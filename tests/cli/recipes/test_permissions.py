@@ -1,4 +1,4 @@
-"""What a recipe may do is decided outside of it."""
+"""Permissions of recipes are set outside of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -121,7 +121,7 @@ class TestProtocols:
             ("storage_options: {fo: 'ftp://host/x'}", "ftp"),
         ],
     )
-    def test_unusual_ones_need_leave(self, option: str, protocol: str, found: Plugins) -> None:
+    def test_unusual_ones_need_permission(self, option: str, protocol: str, found: Plugins) -> None:
         message = refusal(step(option), found)
         assert message.startswith("<recipe>:4: step 'keep' (t.keep): ")
         assert f"--allow-protocol {protocol}" in message
@@ -141,7 +141,7 @@ class TestProtocols:
     def test_usual_ones_do_not(self, option: str, found: Plugins) -> None:
         load_recipe(step(option), plugins=found)
 
-    def test_what_the_environment_holds_is_looked_at(
+    def test_values_of_environment_variables_are_checked(
         self, found: Plugins, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("CANARY", "ftp://host")
@@ -155,7 +155,7 @@ class TestProtocols:
             "steps: [t.keep]\nrun: {run_dir: 'ftp://host/x'}\n",
         ],
     )
-    def test_all_parts_of_a_recipe_are_looked_at(self, text: str, found: Plugins) -> None:
+    def test_all_parts_of_a_recipe_are_checked(self, text: str, found: Plugins) -> None:
         assert "--allow-protocol ftp" in refusal(f"name: x\n{text}", found)
 
     def test_a_description_may_name_anything(self, found: Plugins) -> None:
@@ -196,7 +196,7 @@ class TestCode:
             ("t.both", "a model is a pickle"),
         ],
     )
-    def test_needs_leave(
+    def test_needs_permission(
         self, stage: str, message: str, found: Plugins, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         text = f"name: x\nsteps:\n- {stage}\n"
@@ -209,7 +209,7 @@ class TestCode:
         load_recipe(text, plugins=found)
 
     @pytest.mark.parametrize("options", ["address: 'ray://a:1'", "config: {address: 'ray://a:1'}"])
-    def test_of_a_cluster_needs_leave(self, options: str, found: Plugins) -> None:
+    def test_of_a_cluster_needs_permission(self, options: str, found: Plugins) -> None:
         text = f"name: x\nsteps: [t.keep]\nexecutor:\n  name: t.far\n  {options}\n"
         problem = refusal(text, found)
         assert problem.startswith("<recipe>:5: ")

@@ -1,4 +1,4 @@
-"""The schema that editors complete recipes with."""
+"""The schema that editors use to complete recipes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -136,7 +136,7 @@ def test_stages_that_do_not_load_are_left_out(schema: Any) -> None:
     assert schema["$defs"]["step"]["anyOf"][0] == {"enum": ["t.plain"]}
 
 
-def test_a_schema_of_no_plugins_is_one_as_well() -> None:
+def test_without_plugins_the_schema_is_valid() -> None:
     made = recipe_schema(Plugins())
     jsonschema.Draft202012Validator.check_schema(made)
     with pytest.raises(jsonschema.ValidationError):

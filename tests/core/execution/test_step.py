@@ -1,4 +1,4 @@
-"""One stage at work: retries, split batches, checks of what goes in and comes out."""
+"""Steps: retries, split batches, and checks of inputs and outputs."""
 
 import os
 import signal
@@ -76,7 +76,7 @@ class TestRetries:
         assert data(ran) == ["a", "b"]
         assert (ran.counts.tasks_retried, ran.counts.tasks_in, ran.counts.tasks_failed) == (4, 2, 0)
 
-    def test_end_in_quarantine_when_there_were_enough(self) -> None:
+    def test_end_in_quarantine_when_they_are_exhausted(self) -> None:
         ran = quarantining(FailsFirst(3).with_(retries=2), Task("a"))
 
         [record] = ran.report.quarantined
@@ -86,7 +86,7 @@ class TestRetries:
         ("error", "tries"),
         [(ConnectionError("gone"), 3), (FileNotFoundError("no such file"), 1), (KeyError("x"), 1)],
     )
-    def test_come_by_themselves_only_where_waiting_may_help(
+    def test_happen_by_default_only_for_temporary_errors(
         self, error: Exception, tries: int
     ) -> None:
         stage = FailsFirst(99, error)
@@ -162,7 +162,7 @@ class TestGenerators:
         assert len({task.task_id for task in ran.outputs}) == 3
         assert (ran.counts.tasks_retried, ran.counts.tasks_passed) == (1, 1)
 
-    def test_that_break_off_for_good_keep_what_they_gave(self) -> None:
+    def test_that_fail_for_good_keep_their_earlier_outputs(self) -> None:
         ran = quarantining(BreaksOff(times=9), Task(7))
 
         assert data(ran) == [(7, 0), (7, 1)]
@@ -170,19 +170,19 @@ class TestGenerators:
         assert (record.passed, record.reason) == (2, "ValueError: broke off")
         assert (ran.counts.tasks_in, ran.counts.tasks_failed, ran.counts.tasks_passed) == (1, 1, 0)
 
-    def test_give_the_same_ids_with_a_retry_as_without(self) -> None:
+    def test_yield_the_same_ids_with_and_without_a_retry(self) -> None:
         smooth = quarantining(BreaksOff(times=0), Task(7)).outputs
         bumpy = quarantining(BreaksOff(times=1).with_(retries=1), Task(7)).outputs
 
         assert [t.task_id for t in bumpy] == [t.task_id for t in smooth]
 
-    def test_may_give_nothing(self) -> None:
+    def test_may_yield_nothing(self) -> None:
         ran = quarantining(returning(iter(())), Task(1))
 
         assert data(ran) == []
         assert (ran.counts.tasks_dropped, ran.counts.items_dropped) == (1, 1)
 
-    def test_that_read_nothing_have_dropped_nothing(self) -> None:
+    def test_without_records_have_dropped_nothing(self) -> None:
         class Read(ProcessingStage[FileGroup, DocumentBatch]):
             def process(self, task: FileGroup) -> Iterator[DocumentBatch]:
                 yield from ()
@@ -192,7 +192,7 @@ class TestGenerators:
         assert (ran.counts.tasks_dropped, ran.counts.items_dropped) == (1, 0)
         assert sum(ran.report.spent.values()) == 1
 
-    def test_may_note_what_they_leave_out(self) -> None:
+    def test_may_report_dropped_records(self) -> None:
         notes = iter([Dropped("short", 2), Task(1), Rejected("torn", "line 3")])
         ran = quarantining(returning(notes), Task(0))
 
@@ -203,7 +203,7 @@ class TestGenerators:
 
 
 class AllBut(ProcessingStage[Task[int], Task[int]]):
-    """Fails on a batch in which any of the bad ones is."""
+    """Fails on batches that contain one of the bad tasks."""
 
     def __init__(self, bad: set[int], mixed: bool = False) -> None:
         self.bad = bad
@@ -236,18 +236,18 @@ class TestBatches:
             assert set(data(ran)) == good
         assert (ran.counts.tasks_failed, ran.counts.tasks_passed) == (len(bad), len(good))
 
-    def test_take_what_there_is(self) -> None:
+    def test_may_be_smaller_than_the_batch_size(self) -> None:
         stage = AllBut(set()).with_(batch_size=5)
         quarantining(stage, *[Task(number) for number in range(12)])
 
         assert [len(call) for call in stage.calls] == [5, 5, 2]
 
-    def test_that_fail_hold_nothing_while_their_tasks_are_run_alone(self) -> None:
+    def test_that_fail_free_their_memory_before_tasks_run_alone(self) -> None:
         """The memory of a batch that failed must be free when its tasks run one by one."""
         held: list[weakref.ref[Any]] = []
 
         class Tensor:
-            """What a stage holds on to while it works."""
+            """Objects that a stage holds while it works."""
 
         class Devours(AllBut):
             def process_batch(self, tasks: Sequence[Task[int]]) -> Any:
@@ -262,7 +262,7 @@ class TestBatches:
 
     @pytest.mark.parametrize("batch_size", [1, 2])
     def test_the_input_of_a_stage_is_freed_before_the_next_one_runs(self, batch_size: int) -> None:
-        """In a chain of many, each would otherwise keep a version of the data in memory."""
+        """Otherwise each stage of a long pipeline would keep a version of the data in memory."""
         held: list[weakref.ref[Any]] = []
 
         class Remakes(AllBut):
@@ -359,7 +359,7 @@ class TestBlame:
         assert blame.quarantine_reason(0, as_source(Task(0), 0), 0) is None
         assert blame.quarantine_reason(1, as_source(Task(0), 0), 1) == "died"
 
-    def test_suspects_a_whole_stage_where_names_did_not_fit(self) -> None:
+    def test_suspects_a_whole_stage_if_its_batch_was_too_large_to_record(self) -> None:
         stage, blame = AllBut(set()), Blame()
         blame.suspect_all(0)
         self.quarantine_reason(stage, blame)
@@ -377,7 +377,7 @@ class TestPolicies:
         assert "raise self.error" in at.value.detail
         assert "curator_core" not in at.value.detail
 
-    def test_quarantine_writes_the_task_down_whole(self) -> None:
+    def test_quarantine_stores_the_whole_task(self) -> None:
         ran = quarantining(FailsFirst(9), Task("a", "web", {"page": 1}))
 
         [record] = ran.report.quarantined
@@ -389,7 +389,7 @@ class TestPolicies:
         assert record.payload is not None
         assert Task.from_payload(record.payload) == Task("a", "web", {"page": 1})
 
-    def test_quarantine_does_without_a_payload_that_cannot_be_stored(self) -> None:
+    def test_quarantine_omits_a_payload_that_cannot_be_stored(self) -> None:
         [record] = quarantining(FailsFirst(9), Task({1, 2})).report.quarantined
 
         assert record.payload is None
@@ -405,7 +405,7 @@ class TestPolicies:
         assert ran.report.quarantined[0].reason.endswith("the stage called sys.exit(0)")
 
     def test_hold_for_a_stage_that_interrupts_itself(self) -> None:
-        """In a worker process, which leaves Ctrl-C to its parent."""
+        """In a worker process, where SIGINT is ignored."""
 
         class Interrupts(ProcessingStage[Task[Any], Task[Any]]):
             def process(self, task: Task[Any]) -> Task[Any]:
@@ -426,7 +426,7 @@ class TestPolicies:
         assert data(found) == ["a", "c"]
         assert found.report.quarantined[0].reason.endswith("the stage raised KeyboardInterrupt")
 
-    def test_hold_for_a_process_that_the_stage_forked_and_that_leaves_it(self) -> None:
+    def test_hold_for_a_forked_process_that_leaves_the_stage(self) -> None:
         class Forks(ProcessingStage[Task[Any], Task[Any]]):
             def process(self, task: Task[Any]) -> Task[Any]:
                 if task.data != "plain" and os.fork() != 0:
@@ -441,7 +441,7 @@ class TestPolicies:
         reasons = [record.reason for record in ran.report.quarantined]
         assert ["returned" in reasons[0], "ValueError" in reasons[1]] == [True, True]
 
-    def test_skip_counts_and_writes_nothing_down(self) -> None:
+    def test_skip_counts_and_stores_nothing(self) -> None:
         ran = run_stages([FailsFirst(9)], [Task("a")], on_error="skip")
 
         assert (ran.report.quarantined, ran.counts.tasks_failed) == ([], 1)
@@ -528,7 +528,7 @@ class TestOutputs:
 
         assert set(output.timings) == {"a", "b"}
 
-    def test_that_shrink_in_silence_are_counted(self) -> None:
+    def test_that_shrink_without_a_reason_are_counted(self) -> None:
         class Halves(Reads):
             def process(self, task: DocumentBatch) -> DocumentBatch:
                 return task.with_data(task.data.slice(0, 2))
@@ -539,7 +539,7 @@ class TestOutputs:
         assert ran.counts.reasons == {"not passed on": 3}
         assert (ran.counts.items_in, ran.counts.items_out, ran.counts.items_dropped) == (5, 2, 3)
 
-    def test_that_shrink_with_a_word_about_it_are_counted_once(self) -> None:
+    def test_that_shrink_with_a_reason_are_counted_once(self) -> None:
         class Halves(Reads):
             def process(self, task: DocumentBatch) -> list[DocumentBatch | Dropped]:
                 return task.keep([True, True, False, False, False], "odd")
@@ -558,7 +558,7 @@ class TestOutputs:
         assert (ran.outputs, ran.report.of(1).tasks_in, ran.counts.tasks_dropped) == ([], 0, 1)
         assert sum(ran.report.spent.values()) == 1
 
-    def test_around_something_uncountable_fail_their_task(self) -> None:
+    def test_with_a_payload_that_cannot_be_counted_fail_their_task(self) -> None:
         bad = returning(DocumentBatch({"text": ["a"]}))  # type: ignore[arg-type]
 
         ran = quarantining(bad, Task(1))
@@ -570,7 +570,7 @@ class TestOutputs:
 
 
 class OutOfMemoryError(RuntimeError):
-    """What torch raises has this name."""
+    """torch's error has this name."""
 
 
 class Devours(Stage):
@@ -596,14 +596,14 @@ class Devours(Stage):
 
 
 class TestOutOfMemory:
-    def test_one_that_passes_by_costs_nothing(self) -> None:
+    def test_a_temporary_one_costs_nothing(self) -> None:
         stage = Devours(2)
         ran = quarantining(stage, *map(Task, ["a", "large", "b", "c"]))
         assert data(ran) == ["a", "large", "b", "c"]
         assert stage.sizes == [4, 1]
         assert not any(stage.stayed)
 
-    def test_one_that_stays_is_set_aside_after_one_retry_alone(self) -> None:
+    def test_a_permanent_one_is_quarantined_after_one_retry_alone(self) -> None:
         stage = Devours(9)
         ran = quarantining(stage, *map(Task, ["a", "large", "b", "c"]))
         assert data(ran) == ["a", "b", "c"]

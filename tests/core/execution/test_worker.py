@@ -1,4 +1,4 @@
-"""The worker: whatever stages do, credit, ids and counts come out exact."""
+"""Workers: credit, ids and counts are exact, whatever stages do."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +34,7 @@ from hypothesis import strategies as st
 
 @dataclass
 class Number(Task[int]):
-    """A number below zero has nothing in it."""
+    """A negative number has no items."""
 
     @property
     def num_items(self) -> int:
@@ -80,7 +80,7 @@ ACTIONS: dict[str, Callable[[Number, int], Any]] = {
 
 @dataclass
 class Scripted(ProcessingStage[Number, Number]):
-    """Does with each number what its script says, and the first time fails where it says so."""
+    """Does with each number what its script says; fails the first time if the script says so."""
 
     script: list[Action]
     flaky: bool = False
@@ -101,7 +101,7 @@ class ScriptedBatches(Scripted):
 
 @dataclass
 class Mixing(ProcessingStage[Number, Number]):
-    """Makes a few numbers of many, and fails where one of them is bad."""
+    """Turns many numbers into a few, and fails if one of them is bad."""
 
     gives_back: int = 1
 
@@ -126,7 +126,7 @@ lines = st.lists(settled, min_size=1, max_size=4)
 
 
 def fresh(line: list[Any]) -> list[Any]:
-    """The line without what an earlier run left in it."""
+    """The stages without the state of an earlier run."""
     changed = [stage.with_(name=f"{stage.name}_{i}") for i, stage in enumerate(line)]
     for stage in changed:
         if isinstance(stage, Scripted):
@@ -149,7 +149,7 @@ class TestAccounts:
 
     @settings(max_examples=150, deadline=None)
     @given(lines, st.lists(st.integers(0, 96), min_size=1, max_size=5))
-    def test_ids_are_unique_and_the_same_again(self, line: list[Any], numbers: list[int]) -> None:
+    def test_ids_are_unique_and_deterministic(self, line: list[Any], numbers: list[int]) -> None:
         def ran() -> list[tuple[str, int]]:
             tasks = [Number(n) for n in numbers]
             outputs = run_stages(fresh(line), tasks, on_error="skip").outputs
@@ -180,7 +180,7 @@ class TestAccounts:
         assert len(whole) == (failed if on_error == "quarantine" else 0)
         assert bool(failed) == bool(ran.report.lost)
 
-    def test_one_object_given_for_many_tasks_stays_many_tasks(self) -> None:
+    def test_one_object_returned_for_many_tasks_stays_many_tasks(self) -> None:
         class Same(ProcessingStage[Number, Number]):
             always = Number(5)
 
@@ -192,7 +192,7 @@ class TestAccounts:
         assert len({task.task_id for task in ran.outputs}) == 3
         assert list(total_credit(ran).values()) == [1, 1, 1]
 
-    def test_tasks_that_change_places_keep_their_credit(self) -> None:
+    def test_outputs_in_another_order_keep_their_credit(self) -> None:
         class Swaps(ProcessingStage[Number, Number]):
             batch_size = 2
 
@@ -263,7 +263,7 @@ class TestLife:
 
         assert calls == ["setup a", "setup b", "teardown a"]
 
-    def test_is_not_at_work_any_more_when_a_setup_has_failed(self) -> None:
+    def test_a_failed_setup_ends_the_watch(self) -> None:
         board = SharedStatus.create()
         plan = unchecked_plan([Recorder("a", [], "setup")], "fail")
         worker = StageWorker(plan, WorkerInfo(), watch=board)
@@ -344,8 +344,8 @@ class TestLife:
         assert all(report.of(index).is_balanced for index in range(3))
         assert report.parts[one].counts[1].seconds > 0
 
-    def test_keeps_some_credit_until_its_report_is_there(self) -> None:
-        """Or a source could be finished before all that was counted for it is known."""
+    def test_keeps_some_credit_until_its_report(self) -> None:
+        """Otherwise a source could be finished before all of its counts are known."""
         outputs = run_stages([Recorder("a", [])], [Number(1)])
 
         [output] = outputs.outputs
@@ -359,7 +359,7 @@ class TestLife:
         assert call.report.counts == {}
         assert len(list(call.outputs())) == 1
 
-    def test_gives_the_first_output_before_it_makes_the_next(self) -> None:
+    def test_yields_each_output_before_making_the_next(self) -> None:
         outputs = worker_of(Scripted([("breaks off", 2)])).call([as_source(Number(1), 0)]).outputs()
 
         assert next(outputs).data == made(Number(1), 0).data
@@ -388,7 +388,7 @@ class KeepsDropped(Recorder):
 
 
 class TestDropped:
-    def test_records_go_where_a_later_stage_keeps_them(self) -> None:
+    def test_records_are_stored_by_a_later_stage(self) -> None:
         box = Box()
         drops = Scripted([("nothing", 0), ("dropped", 0), ("itself", 0)])
 

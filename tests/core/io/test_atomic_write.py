@@ -69,7 +69,7 @@ def test_an_exception_leaves_nothing_behind(tmp_path: Path):
     assert names(tmp_path) == []
 
 
-def test_every_writing_has_a_name_of_its_own(tmp_path: Path):
+def test_every_draft_has_its_own_name(tmp_path: Path):
     final = str(tmp_path / "a")
     assert write(final).staged != write(final).staged
 
@@ -79,7 +79,7 @@ def test_a_staged_name_fits_the_file_system():
     assert len(staged_name(final, "run1").rpartition("/")[2].encode()) <= 255
 
 
-def test_leftovers_of_this_run_are_found_and_no_others(tmp_path: Path):
+def test_only_leftovers_of_this_run_are_found(tmp_path: Path):
     staged = write(str(tmp_path / "a.jsonl"))
     with open_draft(str(tmp_path / "b.jsonl"), WorkerInfo(run_token="run2")):
         pass

@@ -94,7 +94,7 @@ def test_a_truncated_stream_yields_its_content_and_reports_where_it_ends(kind: s
 
 
 @pytest.mark.parametrize("kind", COMPRESSIONS)
-def test_garbage_behind_a_stream_costs_nothing_that_came_before(kind: str):
+def test_garbage_after_a_stream_keeps_the_content_before_it(kind: str):
     data = text(300_000)
     got, damage = read(COMPRESS[kind](data) + b"this is no stream" * 10, kind)
     assert got == data
@@ -129,7 +129,7 @@ def test_corruption_in_the_middle_keeps_the_complete_blocks_before_it():
     assert data[:1_300_000] == got[:1_300_000]
 
 
-def test_zstd_gives_every_block_before_the_damage():
+def test_zstd_yields_every_block_before_the_damage():
     data = text(3_000_000)
     compressed = zstd(data)
     got, damage = read(compressed[: len(compressed) // 2], "zst")
@@ -140,7 +140,7 @@ def test_zstd_gives_every_block_before_the_damage():
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(COMPRESSIONS), st.data())
-def test_no_damage_raises_anything_else(kind: str, data: st.DataObject):
+def test_damage_never_raises_another_error(kind: str, data: st.DataObject):
     content = text(5_000)
     compressed = bytearray(COMPRESS[kind](content))
     for position in data.draw(st.lists(st.integers(0, len(compressed) - 1), min_size=1)):
@@ -161,7 +161,7 @@ def test_disk_errors_are_not_damage():
 
 
 @pytest.mark.parametrize("kind", [None, *COMPRESSIONS])
-def test_writing_gives_what_others_read_and_the_same_bytes_each_time(kind: str | None):
+def test_writing_is_deterministic_and_other_tools_can_read_it(kind: str | None):
     data = text(1_000_000)
 
     def written() -> bytes:
@@ -187,7 +187,7 @@ def test_writing_gives_what_others_read_and_the_same_bytes_each_time(kind: str |
     ("path", "kind"),
     [("a.jsonl.gz", "gz"), ("a.jsonl.ZST", "zst"), ("a.gz/b.jsonl", None), ("gz.jsonl", None)],
 )
-def test_the_ending_tells_the_compression(path: str, kind: str | None):
+def test_the_extension_decides_the_compression(path: str, kind: str | None):
     assert compression_of(path) == kind
 
 

@@ -43,7 +43,7 @@ def test_quantiles_of_small_whole_numbers_are_exact(values: list[int], share: fl
     assert Distribution.of(values).quantile(share) == exact
 
 
-def test_what_people_ask_for() -> None:
+def test_summary_figures() -> None:
     numbers = Distribution.of([1, 2, 3, 4, math.nan, math.inf])
     assert (numbers.count, numbers.not_finite) == (4, 2)
     assert (numbers.mean, numbers.least, numbers.most) == (2.5, 1, 4)

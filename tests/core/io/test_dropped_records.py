@@ -41,7 +41,7 @@ def long_texts(task: DocumentBatch) -> DocumentBatch:
     return task.keep([len(text) > 3 for text in task.data["text"].to_pylist()], reason="short")
 
 
-def test_nothing_is_kept_unless_asked_for(tmp_path: Path):
+def test_nothing_is_kept_by_default(tmp_path: Path):
     assert JsonlWriter(str(tmp_path)).drop_sink(WorkerInfo()) is None
 
 

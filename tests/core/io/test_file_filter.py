@@ -50,7 +50,7 @@ def test_would_match_agrees_with_find_files(tree: Path, source: str, wanted: Fil
 
 @pytest.mark.parametrize("source", ["", "/", "/**", "/**/*.jsonl", "/*/out/*.jsonl", "/in/out"])
 def test_results_among_the_inputs_are_refused(tree: Path, source: str) -> None:
-    """A second run would take the results of the first for new inputs."""
+    """Otherwise a second run would read the results of the first as input."""
     (tree / "in" / "out").mkdir()
     (tree / "in" / "out" / "given.jsonl").write_text('{"text": "one two"}\n')
     stages = [JsonlReader(f"{tree}{source}"), JsonlWriter(f"{tree}/in/out", mode="append")]
@@ -67,7 +67,7 @@ def test_other_formats_and_hidden_folders_are_not_input(tree: Path) -> None:
         assert Pipeline("fine", stages=[JsonlReader(f"{tree}"), writer]).build()
 
 
-def test_paths_of_pathlib_are_paths(tree: Path) -> None:
+def test_pathlib_paths_are_accepted(tree: Path) -> None:
     reader = JsonlReader(tree / "in" / "a.jsonl")  # type: ignore[arg-type]
     writer = JsonlWriter(tree / "out", dropped_path=tree / "d")  # type: ignore[arg-type]
     assert (reader.file_paths, writer.path) == (f"{tree}/in/a.jsonl", f"{tree}/out")

@@ -1,4 +1,4 @@
-"""Requests for files: which hosts are asked, what they learn, and what they may cost."""
+"""Requests for files: allowed hosts, headers that are sent, and limits on time and size."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -40,7 +40,7 @@ def test_other_addresses_are_public(address: str) -> None:
 
 
 class Answers:
-    """What servers are asked, and what they say."""
+    """Requests that servers got, and their responses."""
 
     def __init__(self, answer: "Callable[[BaseHTTPRequestHandler], None]") -> None:
         self.seen: list[Mapping[str, str]] = []
@@ -162,7 +162,7 @@ class TestPathsInRecords:
          "tar://a::http://127.0.0.1/x.tar", "simplecache::ftp://127.0.0.1/x", "a\0b.wav",
          "http://[::1", "jupyter://localhost/x", "github://a:b@c/x"],
     )  # fmt: skip
-    def test_refuses_what_could_lead_anywhere(self, path: str) -> None:
+    def test_refuses_other_protocols(self, path: str) -> None:
         with pytest.raises(InputError):
             open_record_path(path)
 
@@ -183,7 +183,7 @@ class TestPathsInRecords:
             open_record_path(url)
         assert caught.value.host == "127.0.0.2"
 
-    def test_asks_private_hosts_that_are_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_allows_private_hosts_that_are_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(record_paths.HOSTS_VARIABLE, "fileserver, 127.0.0.1")
         answers = Answers(_fine)
         with serving(answers) as url, open_record_path(url, {"headers": HEADERS}) as file:

@@ -144,7 +144,7 @@ def test_the_reason_for_an_invalid_line(text: bytes, reason: str):
     assert (bad.number, bad.offset, bad.text) == (1, 8, text)
 
 
-def test_lines_that_only_together_are_json_are_bad():
+def test_json_spread_over_lines_is_bad():
     parsed = parse_lines(lines.Lines(b'{"a":1},{"b":2}\n{"a":[1\n2]}\n'))
     assert parsed.records == []
     assert len(parsed.bad) == 3
@@ -299,7 +299,7 @@ def test_only_some_fields(tmp_path: Path):
     assert batch.to_pylist() == [{"c": 3, "a": 1}, {"c": None, "a": 4}]
 
 
-def test_ids_follow_from_the_task_and_run_on(tmp_path: Path):
+def test_ids_are_derived_from_the_task_and_continue(tmp_path: Path):
     path = write(tmp_path / "a.jsonl", [{"text": "x" * 20_000_000} for _ in range(3)])
     batches, _ = read(path, add_id=True)
     assert len(batches) == 3
@@ -358,7 +358,7 @@ def test_a_pipeline_says_which_reader_finds_no_file(tmp_path: Path):
         pipeline.build()
 
 
-def test_the_reading_stage_keeps_the_promises_of_a_stage(tmp_path: Path):
+def test_the_reading_stage_passes_check_stage(tmp_path: Path):
     path = write(tmp_path / "a.jsonl", [{"text": "one"}])
     group = FileGroup([FilePart(path)])
     check_stage(JsonlReading(), group)
@@ -421,7 +421,7 @@ def test_the_reason_describes_the_invalid_line(tmp_path: Path, line: bytes, reas
     assert rejected.where.startswith(f"{path} line 2 column ")
 
 
-def test_a_record_that_is_nested_too_deeply_costs_only_itself(tmp_path: Path):
+def test_a_deeply_nested_record_only_rejects_itself(tmp_path: Path):
     deep = b'{"a":' * 500 + b"1" + b"}" * 500
     path = write(tmp_path / "a.jsonl", b'{"b":{"c":1}}\n' + deep + b'\nnonsense\n{"b":2}\n')
     [batch], rejected = read(path)
@@ -442,7 +442,7 @@ def test_a_record_that_is_nested_too_deeply_costs_only_itself(tmp_path: Path):
         ('{"a":1}', "an object"),
     ],
 )
-def test_a_text_that_is_none_is_set_aside_alone(tmp_path: Path, value: str, kind: str):
+def test_a_value_that_is_not_text_only_rejects_its_record(tmp_path: Path, value: str, kind: str):
     lines = ['{"text":"one"}', "", f'{{"text":{value}}}', '{"text":null}', '{"id":1}']
     path = write(tmp_path / "a.jsonl", "\n".join(lines).encode())
     [batch], [rejected] = read(path)
@@ -452,7 +452,7 @@ def test_a_text_that_is_none_is_set_aside_alone(tmp_path: Path, value: str, kind
     assert (rejected.where, rejected.payload) == (f"{path} line 3", lines[2].encode())
 
 
-def test_lines_are_counted_right_behind_one_that_was_set_aside(tmp_path: Path):
+def test_lines_after_a_rejected_one_are_counted_correctly(tmp_path: Path):
     records = [{"text": "x" * 1000} for _ in range(1200)]  # several pieces
     records[0] = records[-1] = {"text": 1}  # type: ignore[dict-item]
     path = write(tmp_path / "a.jsonl", records)
@@ -460,14 +460,14 @@ def test_lines_are_counted_right_behind_one_that_was_set_aside(tmp_path: Path):
     assert [one.where for one in rejected] == [f"{path} line 1", f"{path} line 1200"]
 
 
-def test_another_column_than_that_of_the_text_may_hold_anything(tmp_path: Path):
+def test_other_columns_than_the_text_may_hold_anything(tmp_path: Path):
     path = write(tmp_path / "a.jsonl", [{"text": 1, "body": "x"}])
     for options in ({"text_field": "body"}, {"text_field": None}, {"fields": ["body"]}):
         [batch], rejected = read(path, **options)
         assert (batch.num_items, rejected) == (1, [])
 
 
-def test_a_byte_order_mark_does_not_hide_a_record_that_is_looked_at_alone(tmp_path: Path):
+def test_a_byte_order_mark_does_not_hide_a_record_parsed_alone(tmp_path: Path):
     path = write(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"text":"one"}\n{"text":2}\n')
     [batch], [_] = read(path)
     assert batch.to_pylist() == [{"text": "one"}]
@@ -500,7 +500,7 @@ def test_large_fractions_stay_fractions(tmp_path: Path):
         (b"id\ttext\n1\tone\n", "text.tsv_reader"),
     ],
 )
-def test_separated_values_are_pointed_to_their_reader(tmp_path: Path, content: bytes, reader: str):
+def test_csv_files_name_their_reader(tmp_path: Path, content: bytes, reader: str):
     path = write(tmp_path / "a.jsonl", content)
     with pytest.raises(InputError) as caught:
         read(path)
@@ -508,7 +508,7 @@ def test_separated_values_are_pointed_to_their_reader(tmp_path: Path, content: b
     assert reader in str(caught.value)
 
 
-def test_one_line_of_words_before_records_is_a_bad_line(tmp_path: Path):
+def test_a_line_of_text_before_the_records_is_a_bad_line(tmp_path: Path):
     path = write(tmp_path / "a.jsonl", b'Loading, please wait\n{"text":"one"}\n')
     [batch], [rejected] = read(path)
     assert batch.to_pylist() == [{"text": "one"}]

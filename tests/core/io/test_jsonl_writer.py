@@ -44,7 +44,7 @@ def encoded(table: pa.Table) -> list[dict[str, Any]]:
     return [json.loads(line) for line in b"".join(json_lines(table)).splitlines()]
 
 
-def test_a_batch_becomes_a_file_of_its_own(tmp_path: Path):
+def test_each_batch_becomes_a_file(tmp_path: Path):
     writer = JsonlWriter(str(tmp_path / "out"))
     writer.setup(WorkerInfo(run_token="run1"))
     written = writer.process(batch({"text": "ä\n"}, {"text": None}, task_id="abc.1"))
@@ -56,7 +56,7 @@ def test_a_batch_becomes_a_file_of_its_own(tmp_path: Path):
     assert staged.size == os.path.getsize(final)
 
 
-def test_the_same_batch_gives_the_same_file(tmp_path: Path):
+def test_the_same_batch_makes_the_same_file(tmp_path: Path):
     for compression in (None, "gz", "zst"):
         writers = [
             JsonlWriter(str(tmp_path / place), compression=compression) for place in ("a", "b")
@@ -176,7 +176,7 @@ def test_values_of_every_type():
     assert set(second.values()) == {None}
 
 
-def test_marked_columns_are_written_as_the_json_they_hold():
+def test_json_columns_are_written_as_json():
     texts = ['{"b": [1]}', None, "7"]
     table = pa.table([pa.array(texts)], schema=pa.schema([json_field("a")]))
     assert encoded(table) == [{"a": {"b": [1]}}, {"a": None}, {"a": 7}]
@@ -220,7 +220,7 @@ columns = st.one_of(
 
 @st.composite
 def corpora(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """Records whose columns are each of one kind, with values missing here and there."""
+    """Records whose columns each have one type, with some values missing."""
     names = draw(st.lists(st.text("abc", max_size=2), unique=True, max_size=4))
     kinds = [draw(columns) for _ in names]
     record = st.tuples(*(st.none() | kind for kind in kinds))
@@ -243,7 +243,7 @@ def test_reading_and_writing_changes_nothing(
     assert [list(record) for record in back] == [list(record) for record in records]
 
 
-def test_it_keeps_the_promises_of_a_stage(tmp_path: Path):
+def test_it_passes_check_stage(tmp_path: Path):
     check_stage(JsonlWriter(str(tmp_path / "out")), batch({"text": "one"}))
 
 

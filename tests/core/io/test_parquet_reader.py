@@ -74,7 +74,7 @@ def test_the_text_is_always_plain_text(tmp_path: Path):
         assert batch.data["text"].to_pylist() == ["a", "b"]
 
 
-def test_what_cannot_become_text(tmp_path: Path):
+def test_values_that_cannot_become_text(tmp_path: Path):
     path = write(tmp_path / "a.parquet", pa.table({"text": [{"a": 1}]}))
     with pytest.raises(InputError, match=r"column 'text' of .* is struct<a: int64>, which cannot"):
         read(path)
@@ -143,7 +143,7 @@ def test_a_truncated_file(tmp_path: Path):
     assert rejected.reason.startswith(f"cannot read {path}: damaged Parquet: ")
 
 
-def test_ids_run_on(tmp_path: Path):
+def test_ids_continue_over_batches(tmp_path: Path):
     path = write(tmp_path / "a.parquet", numbered(3), rows=1)
     [batch], _ = read(path, add_id="doc")
     assert batch.data["doc"].to_pylist() == ["t-0", "t-1", "t-2"]
@@ -180,6 +180,6 @@ def test_an_object_store_is_read_the_same_way():
     assert batch.data["n"].to_pylist() == [0, 1, 2]
 
 
-def test_it_keeps_the_promises_of_a_stage(tmp_path: Path):
+def test_it_passes_check_stage(tmp_path: Path):
     path = write(tmp_path / "a.parquet", numbered(3))
     check_stage(ParquetReading(), FileGroup.of([path]))

@@ -45,7 +45,7 @@ def test_only_some_fields(tmp_path: Path):
     assert pq.read_schema(final).names == ["b"]
 
 
-def test_columns_of_json_are_still_known_as_such_when_read_again(tmp_path: Path):
+def test_json_columns_stay_json_when_read_again(tmp_path: Path):
     table = pa.table([pa.array(['{"a":1}'])], schema=pa.schema([json_field("meta")]))
     final = published(ParquetWriter(str(tmp_path)).process(batch(table)))
     [again] = ParquetReading().process(FileGroup.of([str(final)]))
@@ -58,5 +58,5 @@ def test_a_wrong_compression_is_reported(tmp_path: Path):
     assert problem == "compression is 'zst' (did you mean zstd?)"
 
 
-def test_it_keeps_the_promises_of_a_stage(tmp_path: Path):
+def test_it_passes_check_stage(tmp_path: Path):
     check_stage(ParquetWriter(str(tmp_path / "out")), batch(pa.table({"text": ["a"]})))

@@ -1,4 +1,4 @@
-"""Rows in folders by the value of a column: names, order, and what a run does with such folders."""
+"""Rows in folders by the value of a column: names, order, and runs that write such folders."""
 
 import json
 from collections import Counter
@@ -91,7 +91,7 @@ def test_a_run_writes_each_row_to_the_folder_of_its_value(tmp_path: Path) -> Non
     ]
 
 
-def test_changed_input_takes_back_what_stood_in_other_folders(tmp_path: Path) -> None:
+def test_changed_input_retracts_output_in_other_folders(tmp_path: Path) -> None:
     write_input(tmp_path / "in", en=3, de=2)
     pipeline(tmp_path).run(HERE)
     write_input(tmp_path / "in", en=4, fr=10)
@@ -100,7 +100,7 @@ def test_changed_input_takes_back_what_stood_in_other_folders(tmp_path: Path) ->
     assert json.loads((tmp_path / "out/de/_manifest.json").read_text())["files"] == []
 
 
-def test_what_a_killed_run_left_below_is_cleared(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_run_in_subfolders_are_cleared(tmp_path: Path) -> None:
     write_input(tmp_path / "in", en=3, de=2)
     pipeline(tmp_path).run(HERE)
     [run] = (tmp_path / "out/.curator").iterdir()
@@ -112,7 +112,7 @@ def test_what_a_killed_run_left_below_is_cleared(tmp_path: Path) -> None:
     assert not left.exists()
 
 
-def test_other_peoples_files_below_are_never_mixed_in(tmp_path: Path) -> None:
+def test_files_of_others_in_subfolders_are_refused(tmp_path: Path) -> None:
     write_input(tmp_path / "in", en=3)
     (tmp_path / "out/en").mkdir(parents=True)
     (tmp_path / "out/en/notes.txt").write_text("mine")
@@ -120,7 +120,7 @@ def test_other_peoples_files_below_are_never_mixed_in(tmp_path: Path) -> None:
         pipeline(tmp_path).run(HERE)
 
 
-def test_overwriting_replaces_what_stands_below(tmp_path: Path) -> None:
+def test_overwriting_replaces_subfolders(tmp_path: Path) -> None:
     write_input(tmp_path / "in", en=3, de=2)
     pipeline(tmp_path).run(HERE)
     write_input(tmp_path / "in", fr=1)
@@ -128,7 +128,7 @@ def test_overwriting_replaces_what_stands_below(tmp_path: Path) -> None:
     assert written(tmp_path) == {"fr": 1}
 
 
-def test_a_column_that_is_not_written_can_still_say_where(tmp_path: Path) -> None:
+def test_a_column_that_is_not_written_can_choose_the_folder(tmp_path: Path) -> None:
     write_input(tmp_path / "in", en=1)
     pipeline(tmp_path, fields=["text"]).run(HERE)
     [path] = (tmp_path / "out/en").glob("part-*")

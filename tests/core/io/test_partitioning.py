@@ -57,7 +57,7 @@ def test_blocksize_groups_small_files_and_divides_large_ones(tmp_path: Path):
     ]
 
 
-def test_what_cannot_be_divided_stays_whole(tmp_path: Path):
+def test_files_that_cannot_be_divided_stay_whole(tmp_path: Path):
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(os.urandom(1000)))
     fill(tmp_path, {"b.bin": 1000})
     lines = FilePartitioning(str(tmp_path / "a.jsonl.gz"), blocksize=100, split="lines")
@@ -194,7 +194,7 @@ def test_credentials_are_shown_nowhere(tmp_path: Path):
     assert "storage_options" not in stage_options(stage)
 
 
-def test_it_keeps_the_promises_of_a_stage(tmp_path: Path):
+def test_it_passes_check_stage(tmp_path: Path):
     fill(tmp_path, {"a": 1, "b": 1})
     stage = FilePartitioning(str(tmp_path))
     check_stage(stage, Empty())
@@ -207,7 +207,7 @@ def test_an_unknown_protocol():
     assert problem == "cannot open nowhere://bucket/a: Protocol not known: nowhere"
 
 
-def test_where_emptiness_is_allowed_the_other_paths_are_read_all_the_same(tmp_path: Path) -> None:
+def test_with_allow_empty_the_other_paths_are_still_read(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a.jsonl").write_text('{"text": "one"}\n')
     paths = [str(tmp_path / "empty"), str(tmp_path / "full")]

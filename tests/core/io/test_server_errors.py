@@ -1,4 +1,4 @@
-"""What a server did that gave no file."""
+"""Errors of servers that returned no file."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ class RefusedError(OSError):
 
 
 class WebServer(AbstractFileSystem):
-    """As fsspec has those: whatever is wrong, the file is not found."""
+    """As in fsspec: whatever is wrong, the error says that the file was not found."""
 
     protocol = "web"
 

@@ -1,4 +1,4 @@
-"""Exchanges: all records of a key in one partition, each exactly once, whatever was interrupted."""
+"""Exchanges: all records of a key are in one partition, exactly once, even after interruptions."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -74,7 +74,7 @@ KEYS = st.one_of(
 
 
 @given(KEYS, st.integers(1, 40))
-def test_equal_keys_have_one_place_in_any_table(keys: list[Any], partitions: int) -> None:
+def test_equal_keys_have_the_same_partition_in_any_table(keys: list[Any], partitions: int) -> None:
     table = pa.table({"k": pa.array(keys)})
     places = partition_column(table, ["k"], partitions).to_pylist()
     assert all(0 <= place < partitions for place in places)
@@ -92,7 +92,7 @@ def test_equal_keys_have_one_place_in_any_table(keys: list[Any], partitions: int
 
 
 @pytest.mark.parametrize(("plain", "view"), [("string", "string_view"), ("binary", "binary_view")])
-def test_views_have_the_place_of_what_they_show(plain: str, view: str) -> None:
+def test_views_have_the_partition_of_their_values(plain: str, view: str) -> None:
     keys = ["a", None, "", "b", "a"] if plain == "string" else [b"\xff", None, b"", b"b", b"\xff"]
     table, views = (pa.table({"k": pa.array(keys, getattr(pa, kind)())}) for kind in (plain, view))
     places = partition_column(table, ["k"], 40)
@@ -103,7 +103,9 @@ def test_views_have_the_place_of_what_they_show(plain: str, view: str) -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.binary(min_size=16, max_size=16))), st.integers(0, 3))
-def test_hashes_choose_by_their_beginning(hashes: list[bytes | None], cut: int) -> None:
+def test_the_beginning_of_a_hash_chooses_the_partition(
+    hashes: list[bytes | None], cut: int
+) -> None:
     table = pa.table({"k": pa.array(hashes, pa.binary(16))}).slice(cut)
     places = partition_column(table, ["k"], 7, hashed=True).to_pylist()
     expected = [int.from_bytes((raw or b"\0" * 4)[4:8], "little") * 7 >> 32 if raw else 0
@@ -211,7 +213,7 @@ def test_row_groups_are_partitions(tmp_path: Path) -> None:
     assert pq.ParquetFile(file).num_row_groups == 6
 
 
-def test_only_what_may_repeat_gets_a_dictionary(tmp_path: Path) -> None:
+def test_only_columns_that_may_repeat_get_a_dictionary(tmp_path: Path) -> None:
     digests = pa.array([n.to_bytes(16) for n in range(50)], pa.binary(16))
     table = pa.table({"key": digests, "row": range(50), "file": ["a.jsonl"] * 50})
     writer = ExchangeWriter(str(tmp_path / "ex"), hashed=True, partitions=1)

@@ -1,4 +1,4 @@
-"""Summaries of columns: in files, merged, and as people see them."""
+"""Summaries of columns: in files, merged, and shown to people."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_other_files_are_reported(tmp_path: Path) -> None:
             read_summary([str(path)])
 
 
-def test_of_too_many_values_the_commonest_stay() -> None:
+def test_the_most_frequent_values_stay() -> None:
     values = ValueCounts()
     for number in range(3 * MAX_VALUES):
         values.add(f"v{number}")
@@ -48,7 +48,7 @@ def test_of_too_many_values_the_commonest_stay() -> None:
     assert again.top(1) == [("common", 3 * MAX_VALUES)]
 
 
-def test_plots_hold_every_number_once() -> None:
+def test_plots_contain_every_number_once() -> None:
     wide = Distribution.of([2**n for n in range(30)])
     narrow = Distribution.of([-1.0, -0.5, 0.0, 0.25, 1.0])
     for numbers in (wide, narrow, Distribution.of([5.0])):

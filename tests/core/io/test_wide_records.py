@@ -1,4 +1,4 @@
-"""Records with ever new keys: batches stay within bounds, and nothing is lost."""
+"""Records with ever more keys: batches stay within limits, and nothing is lost."""
 
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,7 @@ def test_a_new_key_in_each_line_makes_batches_within_bounds(tmp_path: Path) -> N
     assert number == count
 
 
-def test_a_record_with_too_many_keys_is_set_aside_alone(tmp_path: Path) -> None:
+def test_a_record_with_too_many_keys_only_rejects_itself(tmp_path: Path) -> None:
     records = [{"text": "a"}, {"text": "b", **keys(0, MAX_KEYS)}, {"text": "c"}]
     batches, rejected = read(tmp_path, records)
     assert [batch.data.to_pydict() for batch in batches] == [{"text": ["a", "c"]}]
@@ -65,7 +65,7 @@ def test_a_record_with_too_many_keys_is_set_aside_alone(tmp_path: Path) -> None:
     assert one.where.endswith("0.jsonl line 2")
 
 
-def test_fields_take_what_they_name_from_any_record(tmp_path: Path) -> None:
+def test_fields_are_read_from_any_record(tmp_path: Path) -> None:
     records = [{"text": "a"}, {"text": "b", **keys(0, MAX_KEYS)}]
     (batch,), rejected = read(tmp_path, records, fields=["text", "k7"])
     assert batch.data.to_pydict() == {"text": ["a", "b"], "k7": [None, 7]}

@@ -21,8 +21,8 @@ def line() -> Iterator[Line]:
     theirs.close()
 
 
-def test_a_message_that_is_not_whole_is_not_waited_for(line: Line) -> None:
-    """Its worker was stopped in the middle of it."""
+def test_an_incomplete_message_is_not_waited_for(line: Line) -> None:
+    """The worker was stopped in the middle of a message."""
     theirs, frames = line
     sent = b"\0" * 7 + b"\5" + b"hello"
     for end in range(len(sent)):

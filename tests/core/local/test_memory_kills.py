@@ -7,7 +7,7 @@ from curator_core.local.memory_kills import MemoryKills
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    """What the system says: kills in our group, on the machine, and the log of the kernel."""
+    """The system's facts: kills in our group, kills on the machine, and the log of the kernel."""
     facts: dict[str, object] = {"ours": 2, "all": 5, "log": None}
     monkeypatch.setattr(memory_kills, "_kills_of_ours", lambda: facts["ours"])
     monkeypatch.setattr(memory_kills, "_all_kills", lambda: facts["all"])
@@ -19,7 +19,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     return facts
 
 
-def test_without_a_kill_none_died_of_it(machine: dict[str, object]) -> None:
+def test_without_a_kill_no_death_is_explained(machine: dict[str, object]) -> None:
     machine["log"] = [7]
     assert not MemoryKills().explain(7)
 
@@ -31,7 +31,7 @@ def test_a_kill_in_our_group_explains_one_death(machine: dict[str, object]) -> N
 
 
 @pytest.mark.parametrize(("log", "expected"), [(None, False), ([8], False), ([7], True)])
-def test_a_kill_elsewhere_is_ours_only_by_name(
+def test_a_kill_elsewhere_counts_only_with_our_process_id(
     machine: dict[str, object], log: object, expected: bool
 ) -> None:
     kills = MemoryKills()
@@ -39,7 +39,7 @@ def test_a_kill_elsewhere_is_ours_only_by_name(
     assert kills.explain(7) is expected
 
 
-def test_where_nothing_else_is_known_any_kill_will_do(machine: dict[str, object]) -> None:
+def test_without_other_facts_any_kill_counts(machine: dict[str, object]) -> None:
     machine["ours"] = None
     kills = MemoryKills()
     machine["all"] = 6
@@ -53,6 +53,6 @@ def test_another_process_continues_from_the_kills_already_seen(machine: dict[str
     assert not MemoryKills().explain(1)
 
 
-def test_this_system_can_be_asked() -> None:
+def test_this_system_reports_kills() -> None:
     ours, all_kills = MemoryKills().seen
     assert all_kills >= (ours or 0) >= 0

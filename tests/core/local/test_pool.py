@@ -1,4 +1,4 @@
-"""Worker processes: what may pass between them and their parent, and what their deaths teach."""
+"""Worker processes: messages to and from their parent, and their deaths."""
 
 import atexit
 import os
@@ -45,7 +45,7 @@ class Twice(Numbers):
 
 
 class PutsAway(Numbers):
-    """Leaves things to be done when its process ends."""
+    """Registers exit handlers in its process."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -121,7 +121,7 @@ class TestMessages:
 
 
 class Leaves(Numbers):
-    """Ends its process in a way that the task names."""
+    """Ends its process as the task says."""
 
     def __init__(self, folder: str, times: int) -> None:
         self.folder = folder
@@ -137,7 +137,7 @@ class Leaves(Numbers):
 
 
 class KilledWhileStarting(Same):
-    """Its process gets a signal while it unpacks the pipeline, this many times."""
+    """Its process is killed while it unpacks the pipeline, this many times."""
 
     def __init__(self, folder: Path, signal_name: str, times: int) -> None:
         self.folder, self.signal_name, self.times = folder, signal_name, times
@@ -159,7 +159,7 @@ class TestDeaths:
             ("exit", "exited with code 3", 2),
         ],
     )
-    def test_one_death_is_forgiven_and_two_are_not(
+    def test_a_task_survives_one_death_but_not_two(
         self,
         data: str,
         reason: str,
@@ -180,21 +180,23 @@ class TestDeaths:
         assert len(twice) == 3
 
     @pytest.mark.parametrize(("policy", "left"), [("skip", 2), ("quarantine", 2)])
-    def test_the_policy_holds_for_deaths_too(self, policy: Any, left: int, tmp_path: Path) -> None:
+    def test_the_error_policy_applies_to_deaths(
+        self, policy: Any, left: int, tmp_path: Path
+    ) -> None:
         stage = Leaves(str(tmp_path), 9).with_(on_error=policy)
         result = run(stage, tasks=[1, "SIGKILL", 2])
         assert len(result) == left
         assert len(result.quarantined) == (policy == "quarantine")
         assert result.stages["leaves"].tasks_failed == 1
 
-    def test_where_nothing_may_fail(self, tmp_path: Path) -> None:
+    def test_a_death_with_on_error_fail(self, tmp_path: Path) -> None:
         stage = Leaves(str(tmp_path), 9).with_(on_error="fail")
         with pytest.raises(
             StageError, match="stage 'leaves' failed: its worker was killed by SIGK"
         ):
             run(stage, tasks=["SIGKILL"])
 
-    def test_a_death_outside_of_any_stage_dooms_the_source_in_the_end(self) -> None:
+    def test_repeated_deaths_outside_of_stages_fail_the_source(self) -> None:
         class Deadly:
             def __reduce__(self) -> Any:
                 return os._exit, (7,)  # where the parent's message is unpacked
@@ -204,7 +206,7 @@ class TestDeaths:
         [record] = result.quarantined
         assert (record.reason, record.attempts) == ("its worker exited with code 7", 3)
 
-    def test_a_death_outside_of_any_stage_where_nothing_may_fail(self) -> None:
+    def test_a_death_outside_of_stages_with_on_error_fail(self) -> None:
         class Deadly:
             def __reduce__(self) -> Any:
                 return os._exit, (7,)
@@ -212,7 +214,7 @@ class TestDeaths:
         with pytest.raises(StageError, match="stage 'same' or one behind it failed: its worker ex"):
             run(Same().with_(on_error="fail"), tasks=[Deadly()])
 
-    def test_workers_that_never_come_up(self) -> None:
+    def test_workers_that_never_start(self) -> None:
         class Dead(Same):
             def setup(self, worker: WorkerInfo) -> None:
                 os._exit(5)
@@ -233,7 +235,7 @@ class TestDeaths:
         assert result.quarantined == []
         assert result.worker_restarts == {f"was killed by {number}": 8}
 
-    def test_workers_killed_each_time_before_they_are_up_end_the_run(self, tmp_path: Path) -> None:
+    def test_workers_always_killed_during_startup_end_the_run(self, tmp_path: Path) -> None:
         with pytest.raises(StageError, match="was killed by SIGKILL") as caught:
             run(KilledWhileStarting(tmp_path, "SIGKILL", 10_000), tasks=[1, 2, 3])
         assert "lack of memory" in str(caught.value)
@@ -274,7 +276,7 @@ class Marks(Same):
         Path(self.folder, f"setup-{os.getpid()}").touch()
 
 
-def test_a_node_is_prepared_again_where_the_first_one_died_of_it(tmp_path: Path) -> None:
+def test_a_node_is_prepared_again_after_a_death_during_it(tmp_path: Path) -> None:
     result = run(Marks(str(tmp_path)), tasks=list(range(8)))
     assert len(result) == 8
     made = sorted(path.name.partition("-")[0] for path in tmp_path.iterdir())

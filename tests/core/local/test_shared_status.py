@@ -1,4 +1,4 @@
-"""What a worker was at can be read after its death."""
+"""The status of a worker can be read after its death."""
 
 import os
 import time
@@ -27,7 +27,7 @@ def named(*names: str) -> list[AnyTask]:
     return tasks
 
 
-def test_nothing_is_noted_outside_of_stages(board: SharedStatus) -> None:
+def test_nothing_is_recorded_outside_of_stages(board: SharedStatus) -> None:
     assert board.note() is None
     board.begin(1, named("a"), None)
     board.end()
@@ -58,7 +58,7 @@ def test_a_batch_that_is_too_large_says_so(board: SharedStatus) -> None:
     assert (note.stage_index, note.task_ids, note.complete) == (2, [], False)
 
 
-def test_a_request_to_stop_is_heard_at_the_next_entry(board: SharedStatus) -> None:
+def test_a_request_to_stop_is_noticed_at_the_next_entry(board: SharedStatus) -> None:
     board.begin(1, named("a"), None)
     board.request_stop()
     board.end()
@@ -67,7 +67,7 @@ def test_a_request_to_stop_is_heard_at_the_next_entry(board: SharedStatus) -> No
 
 
 def test_a_worker_that_writes_does_not_write_over_the_request(board: SharedStatus) -> None:
-    """It may come between the worker's look at it and the worker's own note."""
+    """The request may come between the worker's check and its next write."""
 
     class Late(Task[int]):
         @property
@@ -84,7 +84,7 @@ def test_a_worker_that_writes_does_not_write_over_the_request(board: SharedStatu
         board.begin(1, named("b"), None)
 
 
-def test_a_note_outlives_its_writer(board: SharedStatus) -> None:
+def test_the_status_outlives_its_writer(board: SharedStatus) -> None:
     child = os.fork()
     if child == 0:
         SharedStatus(board.handle).begin(7, named("last words"), None)

@@ -44,7 +44,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
         ([Resources(gpus=0.5)], None, 4),
     ],
 )
-def test_as_many_workers_as_all_stages_together_bear(
+def test_the_number_of_workers_fits_all_stages_together(
     resources: list[Resources], asked: int | None, workers: int
 ) -> None:
     assert workers_for(plan(*resources), asked) == workers
@@ -78,7 +78,7 @@ def test_missing_resources_are_reported(resources: Resources, problem: str) -> N
     assert list(unmet_demands(plan(resources), in_process=False)) == [problem]
 
 
-def test_enough_is_enough() -> None:
+def test_sufficient_resources_are_accepted() -> None:
     assert (
         list(unmet_demands(plan(Resources(cpus=64, gpus=2, memory_gb=16)), in_process=True)) == []
     )

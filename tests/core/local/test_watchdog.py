@@ -1,4 +1,4 @@
-"""Nothing outlives its parent."""
+"""Processes end with their parent."""
 
 import os
 import signal
@@ -36,7 +36,7 @@ def is_gone(pid: int) -> bool:
 
 
 def ignores(pid: int, number: signal.Signals) -> bool:
-    """Whether the process has come so far that it ignores this signal."""
+    """Whether the process has started to ignore this signal."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     [ignored] = [line.split()[1] for line in lines if line.startswith("SigIgn:")]
     return bool(int(ignored, 16) >> (number - 1) & 1)
@@ -55,7 +55,7 @@ def family() -> Iterator[tuple["subprocess.Popen[str]", list[int]]]:
     parent.communicate()
 
 
-def test_a_killed_parent_takes_what_it_watched_along(
+def test_processes_end_with_a_killed_parent(
     family: tuple["subprocess.Popen[str]", list[int]],
 ) -> None:
     parent, (watched, escaped, stranger, guard) = family
@@ -96,7 +96,7 @@ def test_a_killed_watchdog_harms_no_process() -> None:
     watchdog.finish()
 
 
-def test_every_pool_has_a_mark_of_its_own() -> None:
+def test_every_pool_has_its_own_mark() -> None:
     guards = [Watchdog(), Watchdog()]
     assert guards[0].environment != guards[1].environment
     assert MARKERS not in os.environ

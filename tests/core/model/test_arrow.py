@@ -1,4 +1,4 @@
-"""Rows of tables in any number of pieces: the same as Arrow takes, without joining the pieces."""
+"""Rows of tables in many chunks: the same as Arrow's `take`, without joining the chunks."""
 
 import pyarrow as pa
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 @st.composite
 def tables(draw: st.DrawFn) -> pa.Table:
-    """Tables whose columns are cut into pieces each in its own way, empty ones among them."""
+    """Tables whose columns have different chunks, some of them empty."""
     size = draw(st.integers(1, 30))
 
     def column(values: list[object], kind: pa.DataType) -> pa.ChunkedArray:

@@ -32,7 +32,7 @@ def texts(*values: str | None) -> DocumentBatch:
 
 class TestPayload:
     @given(st.lists(cells, max_size=4), st.text(), st.dictionaries(st.text(), st.integers()))
-    def test_comes_back_whole(
+    def test_survives_a_round_trip(
         self, records: list[dict[str, object]], name: str, metadata: dict[str, int]
     ) -> None:
         batch = DocumentBatch(pa.Table.from_pylist(records, schema=SCHEMA), name, metadata)
@@ -61,7 +61,7 @@ class TestPayload:
 
 
 class TestKeep:
-    def test_notes_how_many_went_and_why(self) -> None:
+    def test_reports_how_many_were_dropped_and_why(self) -> None:
         kept, note = texts("a", "b", "c").keep([True, False, True], "too short")
 
         assert isinstance(kept, DocumentBatch)
@@ -70,14 +70,14 @@ class TestKeep:
         assert isinstance(note, Dropped)
         assert (note.reason, note.items) == ("too short", 1)
 
-    def test_shows_the_others_when_asked(self) -> None:
+    def test_returns_dropped_records_on_request(self) -> None:
         _, note = texts("a", "b", "c").keep([True, False, False], "short")
 
         assert isinstance(note, Dropped)
         assert callable(note.records)
         assert note.records().data.to_pylist() == [{"text": "b"}, {"text": "c"}]
 
-    def test_returns_the_very_batch_where_all_stay(self) -> None:
+    def test_returns_the_same_batch_if_all_are_kept(self) -> None:
         batch = texts("a", "b")
 
         assert batch.keep([True, True], "short") == [batch]
@@ -95,7 +95,7 @@ class TestKeep:
         assert kept.to_pylist() == [{"text": "a", "n": 1}, {"text": "c", "n": 3}]
         assert note.records().to_pylist() == [{"text": None, "n": 2}]
 
-    def test_takes_an_unknown_answer_as_no(self) -> None:
+    def test_treats_null_as_false(self) -> None:
         mask = pa.array([True, None, False])
 
         kept, note = texts("a", "b", "c").keep(mask, "odd")
@@ -129,7 +129,7 @@ class TestShape:
 
         assert batch.to_pylist() == [{"a": 1, "b": None}, {"a": 2, "b": "x"}]
 
-    def test_goes_to_pandas_and_back(self) -> None:
+    def test_converts_to_pandas_and_back(self) -> None:
         pytest.importorskip("pandas")
         batch = texts("a", "b")
 

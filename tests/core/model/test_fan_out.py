@@ -1,4 +1,4 @@
-"""Whether a stage may make several tasks of one."""
+"""Whether a stage may turn one task into several."""
 
 import gzip
 from collections.abc import Iterable, Iterator, Sequence
@@ -118,7 +118,9 @@ def function(task: Task[Any]) -> Iterator[Task[Any]]:
     ],
     ids=lambda value: getattr(value, "name", str(value)),
 )
-def test_the_code_says_it_unless_the_stage_does(stage: AnyStage, expected: bool) -> None:
+def test_fan_out_is_derived_from_the_code_unless_the_stage_says_it(
+    stage: AnyStage, expected: bool
+) -> None:
     assert may_fan_out(stage) is expected
 
 

@@ -1,4 +1,4 @@
-"""Files as tasks: their identity is what a run resumes by."""
+"""Files as tasks: runs resume by their identity."""
 
 import pytest
 from curator_core import FileGroup, FilePart
@@ -37,12 +37,12 @@ class TestIdentity:
 
         assert FileGroup([changed]).identity() != before.identity()
 
-    def test_leaves_out_what_does_not_decide_the_content(self) -> None:
+    def test_omits_facts_that_do_not_affect_the_content(self) -> None:
         named = FileGroup([FilePart("a")], "web", {"note": 1})
 
         assert named.identity() == FileGroup([FilePart("a")]).identity()
 
-    def test_tells_where_it_comes_from(self) -> None:
+    def test_names_its_origin(self) -> None:
         group = FileGroup([FilePart("a", 10, "v1", 0, 5), FilePart("b", 7, "v2")])
 
         assert group.origins() == [Origin("a", "10:v1", 0, 5), Origin("b", "7:v2", 0, None)]
@@ -50,7 +50,7 @@ class TestIdentity:
 
 class TestPayload:
     @given(st.lists(parts, max_size=3), st.text(), st.dictionaries(st.text(), st.text()))
-    def test_comes_back_whole(
+    def test_survives_a_round_trip(
         self, data: list[FilePart], name: str, metadata: dict[str, str]
     ) -> None:
         group = FileGroup(data, name, metadata)
@@ -67,7 +67,7 @@ class TestParts:
             (FilePart("a.jsonl", 100, "v", 50), "a.jsonl[50:]", False),
         ],
     )
-    def test_say_which_range_they_are(self, part: FilePart, shown: str, whole: bool) -> None:
+    def test_name_their_range(self, part: FilePart, shown: str, whole: bool) -> None:
         assert str(part) == shown
         assert part.is_whole is whole
 

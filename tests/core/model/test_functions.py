@@ -44,19 +44,19 @@ class TestFunctionStages:
         assert (read.input_type, read.output_type) == (FileGroup, DocumentBatch)
         assert (untyped.input_type, untyped.output_type) == (Task, Task)
 
-    def test_do_without_names_that_only_a_type_checker_knows(self) -> None:
+    def test_tolerate_names_imported_only_for_type_checkers(self) -> None:
         @processing_stage(name="typed_elsewhere")
         def typed_elsewhere(task: "Nowhere") -> "Nowhere":  # type: ignore[name-defined]  # noqa: F821
             return task
 
         assert typed_elsewhere.input_type is Task
 
-    def test_travel_though_their_name_now_means_the_stage(self) -> None:
+    def test_can_be_pickled_although_their_name_now_means_the_stage(self) -> None:
         again = cloudpickle.loads(cloudpickle.dumps(first_rows))
 
         assert run_stage(again, rows(3))[0].num_items == 1
 
-    def test_travel_when_they_stand_inside_a_function(self) -> None:
+    def test_can_be_pickled_when_defined_inside_a_function(self) -> None:
         added = 10
 
         @processing_stage(name="add")

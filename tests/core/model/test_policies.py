@@ -1,4 +1,4 @@
-"""What failures cost, and how many a run bears."""
+"""Error policies, and the failure budget of a run."""
 
 import pytest
 from curator_core import ErrorPolicy, FailureBudget
@@ -31,7 +31,7 @@ class TestErrorPolicy:
             (RuntimeError("bad"), 0),
         ],
     )
-    def test_repeats_by_itself_only_what_may_pass(self, error: Exception, retries: int) -> None:
+    def test_retries_only_temporary_errors_by_default(self, error: Exception, retries: int) -> None:
         assert ErrorPolicy().retries_for(error) == retries
 
     def test_repeats_any_error_as_often_as_configured(self) -> None:
@@ -62,7 +62,7 @@ class TestFailureBudget:
             (None, 100, 100, False),
         ],
     )
-    def test_judges_a_share_only_when_enough_was_seen(
+    def test_checks_a_share_only_after_enough_tasks(
         self, limit: float | None, failed: int, seen: int, exceeded: bool
     ) -> None:
         assert FailureBudget(limit).is_exceeded(failed, seen) is exceeded

@@ -1,4 +1,4 @@
-"""What a worker needs: wrong amounts are refused where they are written."""
+"""Resources: wrong amounts are refused when they are created."""
 
 import math
 import pickle
@@ -26,7 +26,7 @@ class TestAmounts:
         ("resources", "needs"),
         [(Resources(), False), (Resources(gpus=0.25), True), (Resources(gpu_memory_gb=4), True)],
     )
-    def test_tell_whether_a_gpu_is_needed(self, resources: Resources, needs: bool) -> None:
+    def test_know_whether_a_gpu_is_needed(self, resources: Resources, needs: bool) -> None:
         assert resources.needs_gpu is needs
 
     def test_are_one_cpu_by_default(self) -> None:
@@ -34,7 +34,7 @@ class TestAmounts:
 
 
 class TestValues:
-    def test_travel_and_serve_as_keys(self) -> None:
+    def test_can_be_pickled_and_used_as_keys(self) -> None:
         resources = Resources(cpus=2, custom={"tpu": 1})
         again = pickle.loads(pickle.dumps(resources))
 

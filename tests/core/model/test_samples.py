@@ -1,4 +1,4 @@
-"""Samples: the first few records that stages changed or dropped, cut, and no more than these."""
+"""Samples: only the first few records that stages changed or dropped, and shortened."""
 
 import json
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def changes(before: DocumentBatch, after: DocumentBatch) -> list[Sample]:
     return list(Sampler().changes(0, before.data, after))
 
 
-def test_what_differs_is_shown_with_what_stands_around_it() -> None:
+def test_differences_are_shown_with_their_context() -> None:
     long = "a" * 1_000_000
     [sample] = changes(batch("same", f"{long}-x-{long}"), batch("same", f"{long}-y-{long}"))
     assert sample.start == 1_000_001 - 200
@@ -58,13 +58,13 @@ def test_types_may_change_on_the_way() -> None:
     ],
     ids=["fewer", "another column", "missing before", "the same"],
 )
-def test_nothing_is_shown_that_cannot_be_compared(
+def test_values_that_cannot_be_compared_are_not_shown(
     before: DocumentBatch, after: DocumentBatch
 ) -> None:
     assert changes(before, after) == []
 
 
-def test_there_is_an_end_to_it() -> None:
+def test_the_number_of_samples_is_limited() -> None:
     sampler = Sampler()
     before, after = batch("a", "b").data, batch("x", "y")
     found = [one for _ in range(10) for one in sampler.changes(0, before, after)]
@@ -123,7 +123,7 @@ def test_only_tables_are_looked_at() -> None:
 
 
 class Shouts(Docs):
-    """Changes the very task that it is given."""
+    """Changes its input task in place."""
 
     def process(self, task: DocumentBatch) -> DocumentBatch:
         texts = [text.upper() for text in task.data["text"].to_pylist()]
@@ -132,7 +132,7 @@ class Shouts(Docs):
 
 
 class Shortens(Docs):
-    """One task for each, where places mean something else before and after."""
+    """Returns one task for each, with rows in another order."""
 
     def process(self, task: DocumentBatch) -> Iterator[DocumentBatch | Dropped]:
         yield from task.keep([len(t) < 9 for t in task.data["text"].to_pylist()], "long")

@@ -41,7 +41,7 @@ def test_parts_add_up_to_the_whole_in_any_order(
     assert Scores.from_json(whole.to_json()) == whole
 
 
-def test_there_are_few_bins_whatever_comes() -> None:
+def test_the_number_of_bins_is_limited() -> None:
     odd = [10.0**power * sign for power in range(-300, 300) for sign in (1, -1)]
     assert len(bins_of(odd)) < 200
     assert bins_of([0, -0.0, 1e-300, -1e-300]) == {0: 4}

@@ -1,4 +1,4 @@
-"""A secret never appears: the canary's value is looked for wherever text comes out."""
+"""A secret never appears: all places that show text are searched for its value."""
 
 import json
 import logging
@@ -152,7 +152,7 @@ def test_it_is_written_as_it_was_named(recipe: Recipe, found: Plugins) -> None:
     assert pipeline_from_yaml(text, found) == recipe.pipeline()
 
 
-def test_it_survives_a_journey_to_another_process(recipe: Recipe) -> None:
+def test_it_survives_pickling(recipe: Recipe) -> None:
     [stage] = pickle.loads(pickle.dumps(recipe.stages))
     assert stage.key == CANARY
     assert not shows(repr(stage))
@@ -232,7 +232,7 @@ def test_a_missing_or_tiny_secret(found: Plugins, monkeypatch: pytest.MonkeyPatc
     ]
 
 
-def test_redact_strikes_it_out_in_every_form(recipe: Recipe) -> None:
+def test_redact_masks_it_in_every_form(recipe: Recipe) -> None:
     from urllib.parse import quote
 
     for form in [*forms(CANARY), quote(CANARY, safe="")]:
@@ -249,7 +249,7 @@ def test_a_plan_written_down_shows_nothing(recipe: Recipe) -> None:
     assert not shows(json.dumps(mask_secrets(stage_options(stage))))
 
 
-def test_lines_of_a_long_secret_are_struck_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_of_a_long_secret_are_masked_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PEM", "-----BEGIN-----\nMIIEowIBAAKCAQEA1\nend")
     assert secret("PEM").splitlines()[1] == "MIIEowIBAAKCAQEA1"
     assert redact("line MIIEowIBAAKCAQEA1 of the file, to the end") == (
@@ -271,16 +271,16 @@ def test_lines_of_a_long_secret_are_struck_out_too(monkeypatch: pytest.MonkeyPat
         ("https://h/x?a=1&token=abc", "https://h/x?a=1&token=***"),
     ],
 )
-def test_credentials_in_addresses_are_struck_out(text: str, shown: str) -> None:
+def test_credentials_in_urls_are_masked(text: str, shown: str) -> None:
     assert redact(text) == shown
 
 
 @given(st.text())
-def test_redact_is_done_after_one_go(text: str) -> None:
+def test_redact_is_idempotent(text: str) -> None:
     assert redact(redact(text)) == redact(text)
 
 
-def test_redact_does_not_dwell_on_long_texts() -> None:
+def test_redact_is_fast_on_long_texts() -> None:
     import time
 
     started = time.perf_counter()
@@ -327,7 +327,7 @@ def test_a_pipeline_with_a_bare_credential_is_not_written(found: Plugins) -> Non
 
 
 def test_the_default_of_an_option_is_not_a_secret(found: Plugins) -> None:
-    """An option may be called token and mean words; what else is given there stays hidden."""
+    """An option may be called token and mean words; other values of it stay hidden."""
     defaults = {option.name: option.default for option in stage_help("t.cut", found).options}
     assert defaults == {"token": "words", "api_key": "***"}
     text = pipeline_to_yaml(Pipeline("x", stages=[Cut(token="characters")]), found)

@@ -1,4 +1,4 @@
-"""Stages: what a class is refused for, changed copies, composites."""
+"""Stages: invalid classes, changed copies, composites."""
 
 from collections.abc import Sequence
 from dataclasses import FrozenInstanceError, dataclass
@@ -188,7 +188,7 @@ class TestComposites:
             flatten([Hollow()])
 
     @given(st.recursive(st.integers(0, 9), lambda inner: st.lists(inner, max_size=3)))
-    def test_come_apart_in_order_however_they_nest(self, tree: Any) -> None:
+    def test_decompose_in_order_however_they_nest(self, tree: Any) -> None:
         assert [stage.at_most for stage in flatten([_stage_of(tree)])] == _leaves(tree)
 
 

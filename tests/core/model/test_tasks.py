@@ -1,4 +1,4 @@
-"""Tasks carry a payload, what their author wants along, and what the framework notes on them."""
+"""Tasks carry a payload, metadata of their author, and fields of the framework."""
 
 import pickle
 
@@ -17,7 +17,9 @@ plain = st.recursive(
 
 class TestPayload:
     @given(plain, st.text(), st.dictionaries(st.text(), plain, max_size=3))
-    def test_comes_back_whole(self, data: object, name: str, metadata: dict[str, object]) -> None:
+    def test_survives_a_round_trip(
+        self, data: object, name: str, metadata: dict[str, object]
+    ) -> None:
         task = Task(data, name, metadata)
 
         assert Task.from_payload(task.to_payload()) == task
@@ -35,7 +37,7 @@ class TestPayload:
 
         assert (again.task_id, again.staged, again.lineage) == ("", (), {})
 
-    def test_of_nothing_is_nothing(self) -> None:
+    def test_of_an_empty_task_survives_a_round_trip(self) -> None:
         assert Empty.from_payload(Empty().to_payload()) == Empty()
 
 
@@ -94,7 +96,7 @@ class TestOrigins:
 
 
 class TestDerived:
-    """What stages of one process work out for each other."""
+    """Values that stages in one process share."""
 
     def task(self) -> Task[list[int]]:
         task = Task([3, 1, 2])
@@ -104,7 +106,7 @@ class TestDerived:
     def test_it_stays_in_its_process(self) -> None:
         assert pickle.loads(pickle.dumps(self.task())).derived == {}
 
-    def test_it_does_not_go_over_to_other_data(self) -> None:
+    def test_they_are_not_copied_to_other_data(self) -> None:
         assert self.task().with_data([5]).derived == {}
 
     def test_a_twin_has_it(self) -> None:

@@ -118,7 +118,7 @@ BURN = "while True: pass"
 
 @pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="Linux only")
 def test_waiting_for_a_cpu_is_distinguished_from_other_waiting() -> None:
-    """All on one CPU: this process, and two others that never rest."""
+    """All on one CPU: this process, and two others that are always busy."""
     free = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(free)})
     others = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(2)]
@@ -210,7 +210,7 @@ def usages_in_one_call(stage: object, tasks: int) -> Usages:
 
 
 def test_void_work_is_work() -> None:
-    """A source that is run again took its time twice."""
+    """The time of a source that is run again counts twice."""
     pipeline = Pipeline("p", stages=[spin])
     with pipeline.stream(LocalExecutor(workers=0), [Task(0.0)]) as stream:
         run: ActiveRun = stream.run

@@ -1,4 +1,4 @@
-"""What an executor does not claim to be able to do is refused in the plan, with one that can."""
+"""Plans refuse features that an executor does not support, and name one that does."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -90,7 +90,7 @@ def test_an_executor_that_cannot_be_imported_is_not_suggested(
     assert problem.endswith("use the executor 'patient'")
 
 
-def test_who_asks_for_nothing_runs_anywhere() -> None:
+def test_stages_without_demands_run_anywhere() -> None:
     assert list(unsupported_features(Plain(), pipeline().build())) == []
 
 
@@ -98,8 +98,8 @@ class Elsewhere(Plain):
     capabilities: ClassVar[frozenset[str]] = frozenset({"isolation"})
 
 
-def test_files_that_only_this_process_has() -> None:
-    """Workers that are processes of their own would read nothing, and what they wrote would go."""
+def test_in_memory_files_need_this_process() -> None:
+    """Worker processes would read nothing, and what they wrote would be lost."""
     stages = [
         JsonlReader("simplecache::memory://some/in"),
         JsonlWriter("memory://some/out"),

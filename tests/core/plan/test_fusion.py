@@ -66,7 +66,7 @@ def test_the_stages_of_the_pipeline_do_not_change() -> None:
 
 
 def test_outputs_do_not_keep_derived_values() -> None:
-    """A result may hold a great many tasks, and for long."""
+    """A result may hold many tasks for a long time."""
     for stages in ([LeavesWords()], [LeavesWords(), Same()]):
         [task] = Pipeline("ends", stages=stages).run(LocalExecutor(0), tasks=[Task(3)])
         assert (task.data, task.derived) == (3, {})

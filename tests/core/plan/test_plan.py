@@ -1,4 +1,4 @@
-"""Plans: what decides a run's output is in their fingerprint, and nothing else."""
+"""Plans: their fingerprint covers exactly what affects the output of a run."""
 
 import pickle
 from collections.abc import Callable
@@ -45,7 +45,7 @@ class TestFingerprint:
             [Limit(5, frozenset({"a"})), Plain("de")],
         ],
     )
-    def test_changes_with_whatever_decides_the_output(self, other: list[AnyStage]) -> None:
+    def test_changes_with_every_option_that_affects_the_output(self, other: list[AnyStage]) -> None:
         assert fingerprint(*other) != fingerprint(Limit(5), Plain("de"))
 
     def test_does_not_change_with_speed(self) -> None:
@@ -74,7 +74,7 @@ class TestFingerprint:
 
         assert fingerprint(first) != fingerprint(made(one))
 
-    def test_survives_the_journey_to_a_worker(self) -> None:
+    def test_is_the_same_in_a_worker(self) -> None:
         plan = unchecked_plan([Limit(5)], "fail")
 
         assert pickle.loads(pickle.dumps(plan)).fingerprint == plan.fingerprint

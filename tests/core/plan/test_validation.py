@@ -83,13 +83,13 @@ def test_one_stage_without_a_list() -> None:
 
 
 @pytest.mark.parametrize("limit", ["3", True, -1, 1.5, float("nan")])
-def test_a_budget_that_is_none(raw: str, limit: Any) -> None:
+def test_an_invalid_budget(raw: str, limit: Any) -> None:
     assert problems(JsonlReader(raw), same, max_failures=limit) == [
         f"max_failures is {limit!r}, but must be a count (0, 1, 2, …) or a share (0.0 to 1.0)"
     ]
 
 
-def test_a_result_is_shown_in_short(raw: str, tmp_path: Path) -> None:
+def test_a_result_has_a_short_repr(raw: str, tmp_path: Path) -> None:
     result = Pipeline("shown", stages=[JsonlReader(raw), JsonlWriter(f"{tmp_path}/out")]).run()
     run_dir = f"{tmp_path}/out/.curator/shown"
     assert repr(result) == f"<RunResult done: 1 sources, 1 tasks, 1 files; run_dir={run_dir!r}>"

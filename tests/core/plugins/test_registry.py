@@ -90,7 +90,7 @@ def test_a_plugin_may_only_use_its_own_names() -> None:
     assert list(found.stages) == ["audio", "audio.mono"]
 
 
-def test_a_plugin_is_taken_in_whole_or_not_at_all() -> None:
+def test_a_plugin_is_loaded_completely_or_not_at_all() -> None:
     found = Plugins()
     half = offering(stages={"text.good": "x:Y"}, executors={"other.bad": "x:Z"})
     with pytest.raises(PluginError, match=r"offers 'other.bad'"):
@@ -130,7 +130,7 @@ def test_an_unmarked_hook_is_refused() -> None:
         Plugins().register("text", SimpleNamespace(curator_stags=_returning({})))
 
 
-def test_a_broken_plugin_is_set_aside_and_the_others_work(folder: Path) -> None:
+def test_a_broken_plugin_is_disabled_and_the_others_work(folder: Path) -> None:
     (folder / "bad_plugin.py").write_text("raise RuntimeError('no licence')")
     (folder / "leaving_plugin.py").write_text("raise SystemExit(3)")
     (folder / "good_plugin.py").write_text(GOOD.format("good"))
@@ -160,7 +160,7 @@ def test_a_broken_plugin_is_set_aside_and_the_others_work(folder: Path) -> None:
     assert found.to_json()["broken"][0]["cause"] == "RuntimeError: no licence"
 
 
-def test_two_claims_to_one_name_are_both_refused(folder: Path) -> None:
+def test_a_name_claimed_twice_is_refused(folder: Path) -> None:
     (folder / "one_plugin.py").write_text(GOOD.format("shout"))
     (folder / "two_plugin.py").write_text(GOOD.format("shout"))
     (folder / "calm_plugin.py").write_text(GOOD.format("calm"))
@@ -307,7 +307,7 @@ def test_listing_every_stage_imports_nothing_heavy() -> None:
     assert not heavy & set(printed.split())
 
 
-def test_recipes_wake_yaml_and_pydantic_only_when_one_is_read() -> None:
+def test_yaml_and_pydantic_are_only_imported_when_a_recipe_is_read() -> None:
     printed = fresh("import sys, curator_cli.recipes; print(*sys.modules)").split()
     assert not {"yaml", "pydantic", "pydantic_core"} & set(printed)
 

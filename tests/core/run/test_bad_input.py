@@ -67,7 +67,7 @@ class Lower(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 
 class Picture(Task[bytes]):
-    """What no reader of documents gives."""
+    """A task that no reader of documents returns."""
 
 
 class SeesPictures(ProcessingStage[Picture, Picture]):
@@ -172,7 +172,7 @@ class TestPermissions:
 
 
 class TestPlans:
-    """What can be known before anything runs."""
+    """Problems that can be found before anything runs."""
 
     def test_a_column_that_no_stage_adds(self, tmp_path: Path) -> None:
         write_records(tmp_path, 1, 1)
@@ -197,14 +197,14 @@ class TestPlans:
             "DocumentBatch; put a stage between them that makes one of the other"
         )
 
-    def test_a_stage_that_came_too_early(self, tmp_path: Path) -> None:
+    def test_a_reader_after_other_stages(self, tmp_path: Path) -> None:
         write_records(tmp_path, 1, 1)
         line = pipeline(tmp_path)
         line.stages = [Lower(), *line.stages]
         message = refused(lambda: line.run(HERE), PipelineError)
         assert "it takes Empty, but 'lower' before it returns DocumentBatch" in message
 
-    def test_nothing_to_begin_with(self, tmp_path: Path) -> None:
+    def test_a_pipeline_without_a_reader(self, tmp_path: Path) -> None:
         line = Pipeline("job", stages=[Lower()])
         message = refused(lambda: line.run(HERE), PipelineError)
         assert message == (
@@ -227,7 +227,7 @@ class TestPlans:
         message = refused(lambda: Pipeline("job").run(HERE), PipelineError)
         assert message == "pipeline 'job' has no stages; add one with add_stage()"
 
-    def test_a_policy_that_is_none(self, tmp_path: Path) -> None:
+    def test_an_invalid_policy(self, tmp_path: Path) -> None:
         write_records(tmp_path, 1, 1)
         odd = pipeline(tmp_path)
         odd.on_error = "ignore"  # type: ignore[assignment]
@@ -256,7 +256,7 @@ class TestNames:
 
 class TestResources:
     @pytest.mark.parametrize("resources", [Resources(gpus=1), Resources(gpu_memory_gb=8)])
-    def test_a_gpu_where_there_is_none(
+    def test_a_gpu_on_a_machine_without_one(
         self, resources: Resources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
@@ -313,8 +313,8 @@ class TestOutputs:
         assert message.startswith(f"{tmp_path}/out/.curator/job/run.json is damaged (")
         assert message.endswith(f"delete {tmp_path}/out/.curator/job to start over")
 
-    def test_files_that_may_not_grow(self, tmp_path: Path) -> None:
-        """The limit of a process on the size of its files stands for all that cannot be written."""
+    def test_a_file_size_limit(self, tmp_path: Path) -> None:
+        """A limit on file sizes represents all disks that cannot be written to."""
         write_records(tmp_path, 3, 2000)
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))

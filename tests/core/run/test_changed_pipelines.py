@@ -1,4 +1,4 @@
-"""A run that is resumed after its inputs or outputs changed gives what a fresh one would give."""
+"""A run resumed after its inputs or outputs changed has the output of a fresh one."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ def account(result: RunResult) -> dict[str, Any]:
 
 
 def is_as_if_fresh(folder: Path, redone: int) -> RunResult:
-    """Run again: `redone` sources were worked on, and all is as if nothing had been before."""
+    """Run again: `redone` sources run, and the output is that of a fresh run."""
     result = run(folder)
     found = published(folder / "out")
     assert result.sources_done == redone
@@ -75,7 +75,7 @@ class TestInputs:
         (tmp_path / "in/000.txt").write_text("z z")
         is_as_if_fresh(tmp_path, redone=1)
 
-    def test_a_file_that_is_new(self, tmp_path: Path) -> None:
+    def test_a_new_file(self, tmp_path: Path) -> None:
         finished(tmp_path)
         write_input(tmp_path, "000x", "new")
         assert is_as_if_fresh(tmp_path, redone=1).notes == []
@@ -86,7 +86,7 @@ class TestInputs:
         assert is_as_if_fresh(tmp_path, redone=1).quarantined == []
 
     def test_a_file_that_was_retried_changes(self, tmp_path: Path) -> None:
-        """What the retry gave goes together with what the first attempt gave."""
+        """Output of the retry is retracted with that of the first attempt."""
         write_inputs(tmp_path, ["a bad1 b", "c"])
         run(tmp_path)
         (tmp_path / "mended").touch()
@@ -96,7 +96,7 @@ class TestInputs:
         is_as_if_fresh(tmp_path, redone=1)
 
     def test_sources_that_were_published_together(self, tmp_path: Path) -> None:
-        """The pair of one that changed had been skipped already: it is made again as well."""
+        """The other source of a changed pair was already skipped; it runs again too."""
         write_inputs(tmp_path, ["a", "b", "c", "d"])
         words_pipeline(tmp_path, Pairs()).run(Together(2))
         write_input(tmp_path, "001", "b2")
@@ -136,7 +136,7 @@ class TestOutputs:
             path.unlink()
         is_as_if_fresh(tmp_path, redone=3)
 
-    def test_what_others_put_there_stays(self, tmp_path: Path) -> None:
+    def test_files_of_others_stay(self, tmp_path: Path) -> None:
         finished(tmp_path)
         (tmp_path / "out/README").write_text("mine")
         run(tmp_path)
@@ -144,7 +144,7 @@ class TestOutputs:
 
 
 class TestParts:
-    """A large file is several sources; a change of the file is a change of all of them."""
+    """A large file is several sources; a change of the file changes all of them."""
 
     def pipeline(self, folder: Path) -> Pipeline:
         stages = [JsonlReader(str(folder / "in"), blocksize=400), JsonlWriter(str(folder / "out"))]

@@ -1,4 +1,4 @@
-"""What a journal adds up to."""
+"""Commits that are replayed from a journal."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -43,7 +43,7 @@ FILE = Origin("in.jsonl", "10:1")
 
 
 class TestCommits:
-    def test_an_entry_says_all_of_it(self) -> None:
+    def test_an_entry_contains_the_whole_commit(self) -> None:
         counts = {1: StageCounts(tasks_in=3, tasks_passed=3, reasons={"short": 2})}
         whole = commit("s", "a", "b", origin=FILE, counts=counts, lost=True)
         assert Commit.from_entry(whole.to_entry()) == whole
@@ -72,14 +72,14 @@ class TestCommits:
             {"event": "from a later version"},
         ],
     )
-    def test_an_entry_that_makes_no_sense_is_left_out(self, nonsense: Entry) -> None:
+    def test_an_invalid_entry_is_skipped(self, nonsense: Entry) -> None:
         memory, unfinished = replay_journal(Lines(nonsense, commit("s").to_entry(), nonsense))
         assert list(memory.commits) == ["s"]
         assert unfinished == []
 
 
 class TestRetractions:
-    def test_files_of_one_that_was_not_finished_are_still_to_go(self) -> None:
+    def test_files_of_an_unfinished_one_are_still_to_be_removed(self) -> None:
         one = commit("s", "a", "b")
         memory, unfinished = replay_journal(Lines(one.to_entry(), retract_entry(one)))
         assert "s" not in memory
@@ -131,7 +131,7 @@ class TestRetries:
         assert {root_of(name) for name in ("s", first, second, later)} == {"s"}
 
     def test_a_mixed_task_belongs_to_a_source_too(self) -> None:
-        """Its id is a hash of its parents', in which the source cannot be seen."""
+        """Its id is a hash of its parents' ids, which does not show the source."""
         base, other = commit("s", "a"), commit("t", "b")
         record = QuarantineRecord("5f3a", "judge", 2, "no", source_id="s")
         retried = commit(retry_id(record), "c")

@@ -1,4 +1,4 @@
-"""Reports that have travelled say, and do to a run, what they did where they were made."""
+"""Reports have the same content and effect after they were pickled."""
 
 import pickle
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def travelled(report: CallReport) -> CallReport:
 
 
 def content(report: CallReport) -> tuple[Any, ...]:
-    """All that it says, without counts that are zero throughout."""
+    """Return the content of a report, without counts that are all zero."""
     parts = {
         keys: (
             {i: c.to_json() for i, c in part.counts.items() if c.to_json()},
@@ -110,7 +110,7 @@ numbers = st.lists(st.integers(0, 99), min_size=1, max_size=25)
 
 @given(numbers)
 @settings(max_examples=60, deadline=None)
-def test_a_report_says_the_same_after_its_way(data: list[int]) -> None:
+def test_a_report_survives_pickling(data: list[int]) -> None:
     plan = line().build(tasks=[])
     worker = StageWorker(plan, WorkerInfo("w"))
     worker.setup()
@@ -130,7 +130,7 @@ def test_a_report_says_the_same_after_its_way(data: list[int]) -> None:
 
 @given(numbers, st.integers(0, 999))
 @settings(max_examples=60, deadline=None)
-def test_a_run_is_the_same_with_reports_that_travelled(data: list[int], seed: int) -> None:
+def test_a_run_is_the_same_with_pickled_reports(data: list[int], seed: int) -> None:
     tasks = [Task(number) for number in data]
     plain, simple = (
         account(line().run(Unreliable(seed, travels=travels), tasks)) for travels in (True, False)
@@ -139,7 +139,7 @@ def test_a_run_is_the_same_with_reports_that_travelled(data: list[int], seed: in
     assert plain[-1] == len(tasks)
 
 
-def test_sources_with_nothing_but_counts_travel_as_columns() -> None:
+def test_sources_with_only_counts_are_sent_as_columns() -> None:
     executor = Unreliable(1, travels=True)
     tasks = [Task(10 * number + (DROPPED, PASSED, EXPLAINED)[number % 3]) for number in range(40)]
     result = line().run(executor, tasks)

@@ -1,4 +1,4 @@
-"""What a run says of itself in its directory."""
+"""The facts about a run in its directory."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def run(folder: Path) -> RunResult:
 
 
 class TestFacts:
-    def test_what_ran_with_what_and_how_it_ended(self, tmp_path: Path) -> None:
+    def test_the_facts_describe_the_run_and_its_end(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["a", "bad"])
         result = run(tmp_path)
         facts = facts_of(tmp_path)
@@ -65,7 +65,7 @@ class TestFacts:
         words_pipeline(tmp_path).stream(HERE).close()
         assert run(tmp_path).sources_done == 2
 
-    def test_an_error_that_is_not_ours_is_an_end_too(self, tmp_path: Path) -> None:
+    def test_an_error_of_the_caller_closes_the_run(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["a", "b"])
         with pytest.raises(ZeroDivisionError), words_pipeline(tmp_path).stream(HERE) as stream:
             raise ZeroDivisionError(next(stream))
@@ -91,7 +91,7 @@ class TestFacts:
 
 
 class Suspicious(Judge):
-    """Tells its secrets where it fails."""
+    """Has secrets in its error message."""
 
     def __init__(self, password: str) -> None:
         self.password = password

@@ -43,13 +43,13 @@ def run(folder: Path, **options: Any) -> RunResult:
 
 
 def everything(folder: Path) -> dict[str, bytes]:
-    """All files of a folder, hidden ones too; but not the lock, which each run writes."""
+    """All files of a folder, including hidden ones, without the lock that each run writes."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def fresh(folder: Path) -> dict[str, bytes]:
-    """What a first run gives."""
+    """The output of a first run."""
     shutil.rmtree(folder / "out")
     run(folder)
     return published(folder / "out")
@@ -82,7 +82,7 @@ class TestRenames:
         assert run(tmp_path).sources_done == 0
         assert published(tmp_path / "out") == before
 
-    def test_a_renamed_file_that_changes_later_is_done_again(self, tmp_path: Path) -> None:
+    def test_a_renamed_file_that_changes_later_runs_again(self, tmp_path: Path) -> None:
         finished(tmp_path)
         (tmp_path / "in/b.txt").rename(tmp_path / "in/z.txt")
         run(tmp_path)
@@ -127,7 +127,7 @@ class TestRenames:
 
     @pytest.mark.parametrize("name", ["a2", "z"])
     def test_sources_of_several_files(self, name: str, tmp_path: Path) -> None:
-        """Also where the new name changes which files are grouped together."""
+        """Also if the new name changes how files are grouped."""
         for at, letter in enumerate("abcde"):
             write_lines(tmp_path, letter, 20 * at)
         parts(tmp_path, files_per_partition=2).run(HERE)
@@ -235,7 +235,7 @@ class TestStopping:
         assert "29 more" in str(message.value)
 
     def test_removed_files_without_output_do_not_stop_the_run(self, tmp_path: Path) -> None:
-        """As when a broken file is taken away."""
+        """For example, after a broken file was removed."""
         write(tmp_path, "a", "one")
         write(tmp_path, "b", "bad1")
         run(tmp_path)
@@ -243,7 +243,7 @@ class TestStopping:
         result = run(tmp_path)
         assert (result.sources_skipped, result.quarantined) == (1, [])
 
-    def test_a_wrong_word_is_refused(self, tmp_path: Path) -> None:
+    def test_an_unknown_policy_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(PipelineError, match=r"removed_inputs is 'purge'"):
             run(tmp_path, removed_inputs="purge")
 
@@ -282,7 +282,7 @@ class TestKeeping:
         parts(tmp_path, files_per_partition=2).run(HERE, removed_inputs="prune")
         assert record_ids(tmp_path / "out") == list(range(20, 80))
 
-    def test_what_cannot_be_kept_is_refused(self, tmp_path: Path) -> None:
+    def test_output_that_cannot_be_kept_is_refused(self, tmp_path: Path) -> None:
         for at, letter in enumerate("abcd"):
             write_lines(tmp_path, letter, 20 * at)
         parts(tmp_path, files_per_partition=2).run(HERE)
@@ -306,7 +306,7 @@ class TestPruning:
         assert found == fresh(tmp_path)
         assert run(tmp_path).sources_skipped == 2
 
-    def test_without_a_yes_it_is_only_listed(self, tmp_path: Path) -> None:
+    def test_without_confirmation_it_is_only_listed(self, tmp_path: Path) -> None:
         finished(tmp_path)
         (tmp_path / "in/a.txt").unlink()
         before = everything(tmp_path / "out")
@@ -316,7 +316,7 @@ class TestPruning:
         assert str(caught.value).count(f"{tmp_path}/out/part-") == 2
         assert "--yes" in str(caught.value)
 
-    def test_survivors_of_mixed_output_are_done_again(self, tmp_path: Path) -> None:
+    def test_remaining_sources_of_mixed_output_run_again(self, tmp_path: Path) -> None:
         for name in "abcd":
             write(tmp_path, name, name)
         words_pipeline(tmp_path, Pairs()).run(Together(2))
@@ -328,7 +328,7 @@ class TestPruning:
         assert sorted(word for text in texts for word in text.split("+")) == sorted(wanted)
         assert hidden_leftovers(tmp_path / "out") == []
 
-    def test_what_retries_gave_goes_too(self, tmp_path: Path) -> None:
+    def test_output_of_retries_is_deleted_too(self, tmp_path: Path) -> None:
         write(tmp_path, "a", "one bad1")
         write(tmp_path, "b", "two")
         run(tmp_path)
@@ -365,7 +365,7 @@ class TestFindRenames:
             (known(a="3:1"), known(c="3:2")),
         ],
     )
-    def test_all_else_is_none(
+    def test_everything_else_is_not_a_rename(
         self, removed: dict[str, set[State]], new: dict[str, set[State]]
     ) -> None:
         assert find_renames(removed, new) == {}
@@ -377,7 +377,7 @@ class TestMatchSources:
         found = match_sources({"ab": [a, b], "cd": [c, d]}, {"ac": [a, c], "db": [d, b]})
         assert list(found) == [(["ac", "db"], ["ab", "cd"])]
 
-    def test_one_part_more_makes_all_of_them_others(self) -> None:
+    def test_an_additional_part_prevents_a_match(self) -> None:
         a, b, c = (Origin(name, "1:1") for name in "abc")
         assert list(match_sources({"ab": [a, b]}, {"ac": [a, c], "b": [b]})) == []
 

@@ -1,4 +1,4 @@
-"""Journals remember every whole line, whatever a crash or a disk did to the others."""
+"""Journals keep every intact line, whatever happened to the others."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ def entry(number: int) -> dict[str, Any]:
 
 @pytest.fixture
 def remote() -> Iterator[str]:
-    """A run directory where nothing can be appended to."""
+    """A run directory on a store that cannot append."""
     fs = MemoryFileSystem()
     yield "memory://journal-tests/run"
     fs.rm("/journal-tests", recursive=True)
@@ -108,7 +108,9 @@ class TestObjects:
         assert isinstance(open_journal(remote), ObjectJournal)
         assert read_again(remote) == [entry(1), entry(2), entry(3), entry(4)]
 
-    def test_what_must_not_last_is_sent_with_what_must(self, remote: str) -> None:
+    def test_entries_that_need_not_be_durable_are_sent_with_those_that_must(
+        self, remote: str
+    ) -> None:
         filled(remote, 1, 3, 2, 5)  # not closed: its process was killed
         assert read_again(remote) == [entry(1), entry(3), entry(2)]
         assert len(MemoryFileSystem().ls("/journal-tests/run/journal")) == 1

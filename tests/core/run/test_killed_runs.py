@@ -1,4 +1,4 @@
-"""Whatever is killed, and whenever: nothing is lost, doubled, torn or left behind."""
+"""Whatever is killed at any time: nothing is lost, duplicated, torn or left behind."""
 
 import os
 import random
@@ -36,7 +36,7 @@ def has_begun(job: Job, folder: Path) -> bool:
 
 
 def kill_again_and_again(folder: Path, sources: int, kills: int, work_s: float) -> None:
-    """SIGKILL for the whole tree at seeded moments, each time followed by the same command."""
+    """Kill the whole tree at seeded moments, and run the same command again each time."""
     write_records(folder, sources, 5)
     wanted = undisturbed(folder)
     moments = random.Random(sources)
@@ -60,7 +60,7 @@ def kill_again_and_again(folder: Path, sources: int, kills: int, work_s: float) 
     assert redone >= 0
 
 
-def test_a_run_that_is_killed_and_resumed_gives_what_an_undisturbed_one_gives(
+def test_a_killed_and_resumed_run_has_the_output_of_an_undisturbed_one(
     tmp_path: Path,
 ) -> None:
     kill_again_and_again(tmp_path, sources=40, kills=4, work_s=0.05)
@@ -73,7 +73,7 @@ def test_the_kill_loop(tmp_path: Path) -> None:
 
 
 def kill_workers(folder: Path, sources: int, kills: int, work_s: float) -> None:
-    """SIGKILL for one worker or another, starting or at work, each time some work was begun."""
+    """Kill some worker, starting or busy, each time that some work was started."""
     write_records(folder, sources, 5)
     wanted = undisturbed(folder)
     chance = random.Random(5)
@@ -91,7 +91,7 @@ def kill_workers(folder: Path, sources: int, kills: int, work_s: float) -> None:
     assert account["worker_restarts"] == {"was killed by SIGKILL": kills}
 
 
-def test_workers_that_are_killed_cost_nothing_but_time(tmp_path: Path) -> None:
+def test_killed_workers_only_cost_time(tmp_path: Path) -> None:
     kill_workers(tmp_path, sources=60, kills=4, work_s=0.03)
 
 
@@ -100,7 +100,7 @@ def test_workers_are_killed_again_and_again(tmp_path: Path) -> None:
     kill_workers(tmp_path, sources=400, kills=50, work_s=0.05)
 
 
-def test_one_poison_task_among_five_hundred_is_the_only_one_set_aside(tmp_path: Path) -> None:
+def test_only_the_poison_task_among_five_hundred_is_quarantined(tmp_path: Path) -> None:
     write_records(tmp_path, 500, 1, poison=(234,))
     account = run_to_the_end(tmp_path, "--nasty", "poison").account()
     assert account["reasons"] == ["its worker was killed by SIGKILL"]
@@ -108,7 +108,7 @@ def test_one_poison_task_among_five_hundred_is_the_only_one_set_aside(tmp_path: 
     assert record_ids(tmp_path / "out") == [n for n in range(500) if n != 234]
 
 
-def test_a_worker_that_runs_out_of_memory_costs_its_task_and_no_other(tmp_path: Path) -> None:
+def test_a_worker_that_runs_out_of_memory_only_fails_its_task(tmp_path: Path) -> None:
     write_records(tmp_path, 20, 1, poison=(7,))
     account = run_to_the_end(tmp_path, "--nasty", "greedy").account()
     assert account["reasons"] == ["MemoryError"]
@@ -118,7 +118,7 @@ def test_a_worker_that_runs_out_of_memory_costs_its_task_and_no_other(tmp_path: 
 
 @pytest.fixture
 def small_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A group of processes that may use 300 MB together."""
+    """A group of processes that may use 300 MB in total."""
     top = Path("/sys/fs/cgroup")
     old = top / "memory"
     group = (old if old.is_dir() else top) / f"curator-test-{os.getpid()}"
@@ -227,7 +227,7 @@ def test_no_process_outlives_a_parent_that_is_killed(nasty: str, tmp_path: Path)
         assert job.ends_within(20.0), job.processes()
 
 
-def test_what_a_stage_started_does_not_outlive_the_run(tmp_path: Path) -> None:
+def test_processes_started_by_a_stage_end_with_the_run(tmp_path: Path) -> None:
     write_records(tmp_path, 4, 1)
     with started(tmp_path, "--nasty", "parent") as job:
         assert job.wait() == 0, job.err

@@ -1,4 +1,4 @@
-"""Credit comes back in any order, from attempts that count and from attempts that do not."""
+"""Credit returns in any order, from current and from void attempts."""
 
 from fractions import Fraction
 

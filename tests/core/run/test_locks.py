@@ -1,4 +1,4 @@
-"""One run at a time, and none that is dead."""
+"""Locks: one run at a time, and dead runs hold none."""
 
 import json
 import os
@@ -144,7 +144,7 @@ class TestObjects:
         lock_run_directory(remote).release()
         assert fs.find("/lock-tests/run") == []
 
-    def test_where_a_store_tells_no_times_the_clock_of_this_machine_does(
+    def test_without_times_of_the_store_the_local_clock_counts(
         self, remote: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def modified(self: MemoryFileSystem, path: str) -> None:
@@ -159,7 +159,7 @@ class TestObjects:
         fs.pipe_file("/lock-tests/run/lock", owner(host="elsewhere", renewed=old))
         lock_run_directory(remote).release()
 
-    def test_another_machine_cannot_be_asked_whether_it_lives(self, remote: str) -> None:
+    def test_a_lock_of_another_machine_is_respected(self, remote: str) -> None:
         MemoryFileSystem().pipe_file("/lock-tests/run/lock", owner(host="elsewhere", pid=2**22 + 1))
         with pytest.raises(ResumeError, match="in use by process 4194305 on elsewhere"):
             lock_run_directory(remote)
@@ -167,7 +167,7 @@ class TestObjects:
     def test_a_run_that_loses_its_lock_stops(
         self, remote: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Two that began at the same moment: one of them finds the other's name in it."""
+        """Two runs started at the same moment: one of them finds the other's name in the lock."""
         monkeypatch.setattr(locks, "HEARTBEAT_S", 0.01)
         lock = lock_run_directory(remote)
         lock.check()
@@ -180,7 +180,7 @@ class TestObjects:
     @pytest.mark.parametrize(
         "take", [lock_run_directory, lambda path: lock_folder(LockedFolder(path))]
     )
-    def test_it_is_renewed_however_long_its_holder_hears_of_nothing(
+    def test_it_is_renewed_while_its_holder_is_busy(
         self, take: Callable[[str], Lock], remote: str, clock: Clock
     ) -> None:
         lock = take(remote)
@@ -193,14 +193,14 @@ class TestObjects:
         clock.now += 3600
         take(remote).release()
 
-    def test_an_ended_one_is_renewed_no_more(self, remote: str, clock: Clock) -> None:
+    def test_a_released_one_is_not_renewed(self, remote: str, clock: Clock) -> None:
         before = threading.active_count()
         lock = lock_run_directory(remote)
         lock.release()
         assert threading.active_count() == before
         assert renewed() == []
 
-    def test_a_store_that_fails_for_a_moment_is_tried_again(
+    def test_a_temporary_failure_of_the_store_is_retried(
         self,
         remote: str,
         clock: Clock,
@@ -238,7 +238,7 @@ class TestObjects:
             "allow writing there, or choose another place with run_dir"
         )
 
-    def test_a_store_that_fails_at_the_end_spoils_nothing(
+    def test_a_failure_of_the_store_at_the_end_does_no_harm(
         self, remote: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         def fail(*_: Any, **__: Any) -> None:

@@ -1,4 +1,4 @@
-"""Where nothing can be renamed: a file is one PUT, and the manifest says which of them count."""
+"""Stores without renames: a file is one PUT, and the manifest lists the valid ones."""
 
 import json
 from collections.abc import Iterator
@@ -75,7 +75,7 @@ def test_a_run_keeps_its_directory_there(fs: MemoryFileSystem) -> None:
     assert (kinds[0], kinds[-1]) == ("run_started", "run_ended")
 
 
-def test_what_happened_is_there_while_the_run_is_under_way(
+def test_events_are_stored_during_the_run(
     fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Events are written during the run, so that a killed run has some."""
@@ -146,7 +146,7 @@ class Killed(BaseException):
 
 
 class Dying:
-    """From the chosen change on, no change comes through."""
+    """No change succeeds from the chosen one on."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
         self.number = 0
@@ -166,7 +166,7 @@ class Dying:
         return watched
 
 
-def test_a_crash_at_any_change_costs_nothing_but_time(
+def test_a_crash_at_any_change_only_costs_time(
     fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Observers write in threads of their own, which do not end with the run.

@@ -248,7 +248,7 @@ class TestTrouble:
 
 
 class Installed(Recorder):
-    """An observer as a plugin offers it."""
+    """An observer that a plugin registers."""
 
     made: ClassVar[list["Installed"]] = []
 
@@ -270,7 +270,7 @@ class BrokenPlugin(Observer):
 
 @pytest.fixture
 def install(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Offers observers of this file as an installed plugin does."""
+    """Registers observers of this file like an installed plugin."""
     catalog = type(plugins().observers)("observer")
     monkeypatch.setattr(plugins(), "observers", catalog)
     Installed.made = []

@@ -1,4 +1,4 @@
-"""What a run may do with folders that are not empty."""
+"""Output folders that are not empty."""
 
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ class TestClaims:
         out = folder_with(tmp_path / "out", ".curator", ".hidden", "_SUCCESS")
         assert claimed(Output(str(out), "writer")) == ["_SUCCESS", "forgotten"]
 
-    def test_a_manifest_that_is_not_ours(self, tmp_path: Path) -> None:
+    def test_a_foreign_manifest(self, tmp_path: Path) -> None:
         out = folder_with(tmp_path / "out", "_manifest.json")
         with pytest.raises(OutputError, match=r"holds other data \(_manifest.json\)"):
             claimed(Output(str(out), "writer", "overwrite"))
@@ -90,7 +90,7 @@ class TestClaims:
         )
         assert len(list(out.iterdir())) == 2
 
-    def test_nothing_is_deleted_where_another_folder_is_not_free(self, tmp_path: Path) -> None:
+    def test_nothing_is_deleted_if_another_folder_is_refused(self, tmp_path: Path) -> None:
         ours = folder_with(tmp_path / "ours", "part-0123456789abcdef0123456789abcdef.0.txt")
         theirs = folder_with(tmp_path / "theirs", "mine.txt")
         outputs = [Output(str(path), "writer", "overwrite") for path in (ours, theirs)]
@@ -98,7 +98,7 @@ class TestClaims:
             claimed(*outputs)
         assert len(list(ours.iterdir())) == 1
 
-    def test_a_refused_run_forgets_nothing_of_the_one_before(self, tmp_path: Path) -> None:
+    def test_a_refused_run_keeps_the_earlier_run(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["a b", "c"])
         words_pipeline(tmp_path).run(HERE)
         (tmp_path / "out/theirs.txt").write_text("not ours")

@@ -1,4 +1,4 @@
-"""What a run directory says is not believed blindly, and not everybody may write to it."""
+"""Run directories are not trusted blindly, and not everybody may write to them."""
 
 import json
 import os
@@ -120,7 +120,7 @@ class TestJournal:
             Pipeline("words", stages=stages).run(HERE)
 
     @pytest.mark.parametrize("deleted", ["journal.jsonl", "lock"])
-    def test_one_that_is_deleted_meanwhile_ends_the_run(self, tmp_path: Path, deleted: str) -> None:
+    def test_one_that_is_deleted_during_the_run_ends_it(self, tmp_path: Path, deleted: str) -> None:
         class Forgetful(WriteWords):
             def process(self, task: Any) -> Any:
                 written = super().process(task)
@@ -136,7 +136,7 @@ class TestJournal:
 
 class TestLinks:
     @pytest.mark.parametrize("name", ["lock", "journal.jsonl", "events.jsonl", "run.json.tmp"])
-    def test_none_is_followed_in_a_run_directory(
+    def test_links_in_a_run_directory_are_not_followed(
         self, name: str, tmp_path: Path, run_dir: Path, victim: Path
     ) -> None:
         (run_dir / name).unlink(missing_ok=True)
@@ -146,7 +146,9 @@ class TestLinks:
                 words_pipeline(tmp_path).run(HERE, resume=resume)
         assert victim.read_text() == "precious"
 
-    def test_nor_to_a_folder(self, tmp_path: Path, run_dir: Path, victim: Path) -> None:
+    def test_links_to_folders_are_not_followed(
+        self, tmp_path: Path, run_dir: Path, victim: Path
+    ) -> None:
         (run_dir / "quarantine").rename(run_dir / "elsewhere")
         (run_dir / "quarantine").symlink_to(victim.parent)
         (victim.parent / "notes.jsonl").touch()
@@ -154,7 +156,7 @@ class TestLinks:
             words_pipeline(tmp_path).run(HERE)
         assert (victim.parent / "notes.jsonl").exists()
 
-    def test_nor_one_that_is_made_meanwhile(self, tmp_path: Path, victim: Path) -> None:
+    def test_links_made_during_the_run_are_not_followed(self, tmp_path: Path, victim: Path) -> None:
         (tmp_path / "lock").symlink_to(victim)
         with pytest.raises(ResumeError):
             open_run_file(str(tmp_path / "lock"), os.O_RDWR | os.O_CREAT)
@@ -163,7 +165,7 @@ class TestLinks:
             replace_run_file(str(tmp_path / "run.json"), b"{}")
         assert victim.read_text() == "precious"
 
-    def test_a_run_directory_that_is_one_itself_is_as_meant(self, tmp_path: Path) -> None:
+    def test_a_run_directory_may_be_a_link_itself(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["a"])
         (tmp_path / "fast").mkdir()
         (tmp_path / "run").symlink_to(tmp_path / "fast")
@@ -189,7 +191,7 @@ class TestModes:
         assert not (tmp_path / "out").exists()
         assert list(home.iterdir()) == []
 
-    def test_so_is_the_folder_of_a_workflow(self, tmp_path: Path) -> None:
+    def test_a_workflow_folder_that_everybody_may_write_to_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / ".curator").mkdir()
         (tmp_path / ".curator").chmod(0o777)
         with pytest.raises(ResumeError, match="chmod"):
@@ -207,7 +209,7 @@ class TestModes:
         files = [path for path in run_dir.rglob("*") if path.is_file()]
         assert {mode(path) for path in files} == {0o644}
 
-    def test_a_shared_one_is_its_groups_too(self, tmp_path: Path) -> None:
+    def test_the_group_may_use_a_shared_one(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["a", "bad1"])
         words_pipeline(tmp_path).run(HERE, shared=True)
         run_dir = tmp_path / "out/.curator/words"

@@ -1,4 +1,4 @@
-"""Progress as log lines, and as lines on stderr where logging is not set up."""
+"""Progress as log lines, and as lines on stderr if logging is not set up."""
 
 import logging
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A crash at any single change to the disk costs nothing but time."""
+"""A crash at any change to the disk only costs time."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ SCENARIOS = (
 
 
 def crash(scenario: str, folder: Path, stride: int) -> dict[str, list[str]]:
-    """What went wrong at which point; every `stride`-th of them is tried."""
+    """Return the failures by crash point; every `stride`-th point is tried."""
     done = subprocess.run(
         [sys.executable, str(SCRIPT), scenario, str(folder), str(stride)],
         capture_output=True,
@@ -30,7 +30,7 @@ def crash(scenario: str, folder: Path, stride: int) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_resuming_after_a_crash_gives_what_an_undisturbed_run_gives(
+def test_resuming_after_a_crash_has_the_output_of_an_undisturbed_run(
     scenario: str, tmp_path: Path
 ) -> None:
     assert crash(scenario, tmp_path / "job", 9) == {}

@@ -1,4 +1,4 @@
-"""What an earlier run left is taken away only when nothing can refuse the new one any more."""
+"""Output of an earlier run is only removed once nothing can refuse the new run."""
 
 import threading
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ def there(folder: Path) -> dict[str, bytes]:
         (Same(), {"mode": "overwrite", "name": "another"}, True),
     ],
 )
-def test_all_stays_as_it_was_where_the_executor_refuses(
+def test_a_refusing_executor_leaves_the_output_unchanged(
     planned: Any, tmp_path: Path, first: Any, again: dict[str, Any], resume: bool
 ) -> None:
     planned(first).run(Distant())
@@ -86,7 +86,7 @@ def test_all_stays_as_it_was_where_the_executor_refuses(
     assert there(tmp_path / "out") == before
 
 
-def test_it_is_with_the_executor_until_the_run_has_ended(planned: Any) -> None:
+def test_the_executor_stays_connected_until_the_run_has_ended(planned: Any) -> None:
     first, again, anew = Distant(), Distant(), Distant()
     planned().run(first)
     planned().run(again)
@@ -99,7 +99,7 @@ def test_it_is_with_the_executor_until_the_run_has_ended(planned: Any) -> None:
     assert stopped.heard == ["reached", "executed", "left"]
 
 
-def test_what_cannot_be_sent_to_workers_takes_nothing_away(planned: Any, tmp_path: Path) -> None:
+def test_unpicklable_stages_remove_no_output(planned: Any, tmp_path: Path) -> None:
     planned().run(Distant())
     before = there(tmp_path / "out")
     with pytest.raises(PipelineError, match=r"'same' cannot be sent to a worker .* 'lock' is a"):
@@ -107,7 +107,7 @@ def test_what_cannot_be_sent_to_workers_takes_nothing_away(planned: Any, tmp_pat
     assert there(tmp_path / "out") == before
 
 
-def test_a_pipeline_without_a_reader_takes_nothing_away(planned: Any, tmp_path: Path) -> None:
+def test_a_pipeline_without_a_reader_removes_no_output(planned: Any, tmp_path: Path) -> None:
     planned().run(Distant())
     before = there(tmp_path / "out")
     no_reader = Pipeline("p", stages=planned().stages[1:])

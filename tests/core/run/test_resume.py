@@ -10,7 +10,7 @@ from curator_core.run.sources import TaskListing
 from curator_core.run.store import NoStore
 
 
-def test_where_nothing_was_done_before_no_list_of_sources_is_kept() -> None:
+def test_without_an_earlier_run_no_list_of_sources_is_kept() -> None:
     review = RemainingSources(TaskListing(map(Task, range(20_000))), NoStore(), RunResult())
     sources = review.remaining()
     next(sources)

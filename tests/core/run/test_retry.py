@@ -1,4 +1,4 @@
-"""What failed can be tried again: in the end all is as in a run that never failed."""
+"""Retries: in the end the output is that of a run that never failed."""
 
 import os
 import shutil
@@ -51,7 +51,7 @@ def retry(folder: Path, pipeline: Pipeline | None = None) -> RunResult:
 
 
 def counts(result: RunResult) -> dict[str, StageCounts]:
-    """Without what differs by nature: time, and that a retry lists nothing."""
+    """Without facts that always differ: times, and the listing, which retries do not have."""
     found = {name: c for name, c in result.stages.items() if name != "list_files"}
     for c in found.values():
         c.seconds, c.bytes_in, c.bytes_out = 0.0, 0, 0
@@ -69,7 +69,7 @@ def is_as_if_never_failed(folder: Path, result: RunResult, pipeline: Pipeline) -
 
 
 class TestTasks:
-    def test_mended_and_retried(self, tmp_path: Path) -> None:
+    def test_a_corrected_stage_is_retried(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, TEXTS)
         failed = words_pipeline(tmp_path).run(HERE)
         assert len(failed.quarantined) == 3
@@ -85,7 +85,7 @@ class TestTasks:
         result = words_pipeline(tmp_path).retry(run_dir(tmp_path), LocalExecutor(workers=2))
         is_as_if_never_failed(tmp_path, result, words_pipeline(tmp_path))
 
-    def test_what_fails_again_stays(self, tmp_path: Path) -> None:
+    def test_tasks_that_fail_again_stay(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, TEXTS)
         first = words_pipeline(tmp_path).run(HERE)
         for _ in range(3):
@@ -128,7 +128,7 @@ class TestTasks:
 
 @dataclass
 class Fussy(ProcessingStage[Task[str], Task[str]]):
-    """Fails until its file is there."""
+    """Fails until its file exists."""
 
     calm: str
 
@@ -140,7 +140,7 @@ class Fussy(ProcessingStage[Task[str], Task[str]]):
 
 @dataclass
 class Halfway(ReadWords):
-    """A generator that fails behind its third word, having complained about one before."""
+    """A generator that rejects a word, and fails after its third one."""
 
     folder: str
 
@@ -162,7 +162,7 @@ class TestGenerators:
         stages = [ListFiles(source), Halfway(words), WriteWords(str(folder / "out"))]
         return Pipeline("words", stages=stages, max_failures=None)
 
-    def test_nothing_is_doubled(self, tmp_path: Path) -> None:
+    def test_nothing_is_duplicated(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["a b c d e f g h", "i"])
         first = self.pipeline(tmp_path).run(HERE)
         assert len(first) == 4
@@ -199,7 +199,7 @@ class TestPipelines:
         pipeline.stages[2] = whole if allow_changed_stages else broken
         return pipeline
 
-    def test_a_function_may_be_mended(self, tmp_path: Path) -> None:
+    def test_a_function_may_be_corrected(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["a", "b"])
         self.function(tmp_path, allow_changed_stages=False).run(HERE)
         allow_changed_stages = self.function(tmp_path, allow_changed_stages=True)
@@ -222,7 +222,7 @@ class TestPipelines:
         is_as_if_never_failed(tmp_path, retry(tmp_path), words_pipeline(tmp_path))
 
     @pytest.mark.parametrize("mode", ["error", "overwrite"])
-    def test_it_must_write_where_it_wrote(self, mode: str, tmp_path: Path) -> None:
+    def test_it_must_write_to_the_same_place(self, mode: str, tmp_path: Path) -> None:
         write_inputs(tmp_path, TEXTS)
         words_pipeline(tmp_path, mode=mode).run(HERE)
         before = published(tmp_path / "out")
@@ -280,7 +280,7 @@ class TestDamage:
 class TestQuarantine:
     record = QuarantineRecord("s.0", "judge", 2, "no", source_id="s", payload=b"small")
 
-    def test_records_come_back_whole(self, tmp_path: Path) -> None:
+    def test_records_survive_a_round_trip(self, tmp_path: Path) -> None:
         quarantine = Quarantine(str(tmp_path))
         large = QuarantineRecord("s.1", "judge", 2, "no", payload=b"x" * (INLINE_BYTES + 1))
         none = QuarantineRecord("s.2", "judge", 2, "no", where="line 7", whole_task=False)
@@ -290,13 +290,13 @@ class TestQuarantine:
         assert two.payload == large.payload
         assert [r.payload is None for r in (one, two, three)] == [False, False, True]
 
-    def test_once_more_replaces(self, tmp_path: Path) -> None:
+    def test_adding_again_replaces(self, tmp_path: Path) -> None:
         quarantine = Quarantine(str(tmp_path))
         for _ in range(2):
             quarantine.add("s", [self.record])
         assert list(quarantine.records()) == [self.record]
 
-    def test_settled_ones_are_taken_out(self, tmp_path: Path) -> None:
+    def test_settled_records_are_removed(self, tmp_path: Path) -> None:
         quarantine = Quarantine(str(tmp_path))
         other = QuarantineRecord("s.1", "judge", 2, "no")
         quarantine.add("s", [self.record, other])
@@ -306,7 +306,7 @@ class TestQuarantine:
         quarantine.settle("s", other)
         assert (list(quarantine.records()), quarantine.groups()) == ([], [])
 
-    def test_large_payloads_wait_on_disk(self, tmp_path: Path) -> None:
+    def test_large_payloads_are_loaded_on_access(self, tmp_path: Path) -> None:
         """A thousand batches of 32 MiB that failed must not all be in memory at the end."""
         write_records(tmp_path, 1, 2000)
         stages = [
@@ -338,7 +338,7 @@ class ReadPictures(ProcessingStage[FileGroup, Pictures]):
 
 @dataclass
 class AnyRecords(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Works on batches of any modality; rejects a record, or the whole batch, until it is calm."""
+    """Accepts batches of any modality; rejects a record or a batch until `calm` exists."""
 
     calm: str
     whole: bool

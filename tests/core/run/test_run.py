@@ -1,4 +1,4 @@
-"""A run keeps its account whatever an executor does to it: late, twice, in part, or mixed up."""
+"""A run's counts are right even if executors report late, twice, in part or out of order."""
 
 import re
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ Late = tuple[list[AnyTask], CallReport, list[AnyTask]]
 
 
 class Chaos(Executor):
-    """Loses workers in the middle of calls, and hears from the dead long afterwards."""
+    """Loses workers in the middle of calls, and gets reports of dead ones much later."""
 
     def __init__(self, seed: int) -> None:
         self.dice = Random(seed)
@@ -105,7 +105,7 @@ TEXTS = ["a b c", "d bad1 e", "drop1 f", "g h bad2 bad3", "drop2", "i j k", "l",
 
 
 class Sink(WriteWords):
-    """Writes, and has nothing to pass on: its credit is spent where its file is only announced."""
+    """Writes and returns nothing: its credit is spent when its file is only staged."""
 
     def process(self, task: Task[str]) -> FileGroup:
         written = super().process(task)
@@ -118,7 +118,7 @@ class Sink(WriteWords):
 )
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=25, deadline=None, derandomize=True)
-def test_whatever_an_executor_loses_nothing_is_lost_or_doubled(
+def test_no_record_is_lost_or_duplicated_whatever_an_executor_loses(
     mixing: bool, ending: type[WriteWords], seed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("chaos")
@@ -137,7 +137,7 @@ def test_whatever_an_executor_loses_nothing_is_lost_or_doubled(
 
 
 def test_sources_that_are_mixed_become_visible_together(tmp_path: Path) -> None:
-    """The third source breaks the run: the two that were mixed before it stay as they are."""
+    """The third source fails the run: the two that were mixed before it stay published."""
     write_inputs(tmp_path, ["a", "b c", "d bad", "e"])
     pipeline = words_pipeline(tmp_path, Pairs())
     pipeline.on_error = "fail"
@@ -150,7 +150,7 @@ def test_sources_that_are_mixed_become_visible_together(tmp_path: Path) -> None:
 
 
 def test_late_reports_lose_no_output() -> None:
-    """Calls on parts of the same source: outputs of all of them are there before any report."""
+    """Calls on parts of the same source: the outputs of all arrive before any report."""
 
     class Spreads(ProcessingStage[Task[int], Task[int]]):
         def process(self, task: Task[int]) -> list[Task[int]]:
@@ -192,7 +192,7 @@ def run_numbers(*numbers: int, **options: Any) -> RunResult:
 
 
 class TestAccounts:
-    def test_everything_that_goes_in_comes_out_or_is_accounted_for(self) -> None:
+    def test_every_item_comes_out_or_is_counted_as_dropped_or_failed(self) -> None:
         result = run_numbers(1, 0, -1, 2, max_failures=None)
         counts = result.stages["doubled"]
         assert (counts.tasks_in, counts.tasks_passed) == (4, 2)
@@ -241,20 +241,20 @@ class TestBudgets:
         assert ([task.data for task in result], result.status) == ([2], "failed")
         assert result.stages["doubled"].tasks_failed == len(result.quarantined) == 2
 
-    def test_a_share_holds_for_failures_that_came_first(self) -> None:
+    def test_a_share_applies_to_failures_at_the_beginning(self) -> None:
         with pytest.raises(BudgetError, match="failed on 30 of 120 tasks"):
             run_numbers(*[-1] * 30, *[1] * 90)
 
-    def test_a_share_of_nothing_is_none_at_all(self) -> None:
+    def test_a_share_of_zero_allows_no_failure(self) -> None:
         with pytest.raises(BudgetError, match="failed on 1 of 2 tasks"):
             run_numbers(1, -1, max_failures=0.0)
 
-    def test_a_count_does_not_excuse_that_all_failed(self) -> None:
+    def test_a_count_does_not_allow_everything_to_fail(self) -> None:
         assert len(run_numbers(-1, -2, 3, max_failures=5)) == 1
         with pytest.raises(BudgetError, match="most of it failed: stage 'doubled'"):
             run_numbers(-1, -2, max_failures=5)
 
-    def test_a_repetition_says_it_again(self, tmp_path: Path) -> None:
+    def test_a_repeated_run_fails_again(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["bad1", "bad2"])
         pipeline = words_pipeline(tmp_path)
         pipeline.max_failures = 0.1
@@ -265,7 +265,7 @@ class TestBudgets:
         assert pipeline.retry(str(tmp_path / "out/.curator/words"), LocalExecutor(0))
 
     def test_a_re_run_counts_once(self, tmp_path: Path) -> None:
-        """The attempt that is void had failed already."""
+        """The void attempt had already failed."""
 
         class Twice(Together):
             def execute(self, plan: Plan, run: ActiveRun) -> Iterator[AnyTask]:
@@ -326,7 +326,7 @@ class TestEmptiness:
         assert run_numbers(0, 0, allow_empty=True).kept_nothing
         assert not [record for record in caplog.records if record.levelname == "WARNING"]
 
-    def test_where_it_is_right(self) -> None:
+    def test_allow_empty(self) -> None:
         assert len(run_numbers(allow_empty=True)) == 0
 
 
@@ -354,5 +354,5 @@ class TestGivenTasks:
             assert len(words_in(tmp_path / "out")) == 4
 
 
-def test_errors_are_errors_of_ours() -> None:
+def test_errors_are_curator_errors() -> None:
     assert issubclass(BudgetError, CuratorError)

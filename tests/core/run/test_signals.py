@@ -1,4 +1,4 @@
-"""The first signal asks, the second one does not."""
+"""Signals: the first one requests a stop, the second one interrupts."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from curator_core.run.signals import stop_on_signals
 
 
 class Interrupting(ProcessingStage[Task[int], Task[int]]):
-    """Presses Ctrl-C in the middle of its work, as often as the task says."""
+    """Sends the signal to its own process, as often as the task says."""
 
     def __init__(self, number: int) -> None:
         self.number = number

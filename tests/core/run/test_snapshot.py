@@ -37,7 +37,7 @@ def at(seconds: float, status: str = "running", **facts: Any) -> RunSnapshot:
 
 @pytest.fixture
 def run() -> Iterator[ActiveRun]:
-    """A run that nothing has been asked of yet."""
+    """A run that has not started yet."""
     stream = pipeline().stream(LocalExecutor(workers=0), BATCHES, progress=False)
     yield stream.run
     stream.close()
@@ -80,7 +80,7 @@ def test_work_in_progress_counts(run: ActiveRun) -> None:
 
 
 def test_reports_of_open_sources_count(run: ActiveRun) -> None:
-    """A source of a thousand tasks moves the table long before it is done."""
+    """The table shows progress of a source with a thousand tasks long before it is done."""
     first = run.plan.stages[0]
     task = next(run.sources())
     report = CallReport()

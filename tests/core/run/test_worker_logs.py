@@ -1,4 +1,4 @@
-"""What workers print is kept in the run directory, and never harms the run."""
+"""Output that workers print is kept in the run directory, and never harms the run."""
 
 import logging
 from pathlib import Path
@@ -54,7 +54,7 @@ class TestWorkerLogs:
         assert parts == [b"a\nb\n", b"c\n"]
 
 
-def test_secrets_are_struck_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRINTED_KEY", "hunter22222")
     secret("PRINTED_KEY")
     assert (

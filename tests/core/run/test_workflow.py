@@ -1,4 +1,4 @@
-"""Pipelines one after another: killed between any two of them, run twice, run at once."""
+"""Workflows: killed between two pipelines, run twice, run at the same time."""
 
 import json
 import os
@@ -68,7 +68,7 @@ class TwoSteps(Workflow):
 
 
 class Visible(ListFiles):
-    """What another run published, and none of its own notes."""
+    """The published files of another run, without its run directory."""
 
     def process(self, task: object) -> Iterator[object]:  # type: ignore[override]
         for group in super().process(task):  # type: ignore[arg-type]
@@ -77,7 +77,7 @@ class Visible(ListFiles):
 
 
 class Pressed(TwoSteps):
-    """Presses Ctrl-C between its pipelines, and loses what that raises, as a destructor does."""
+    """Gets SIGINT between its pipelines, and loses the exception, as a destructor does."""
 
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         for pipeline in super().pipelines(result):
@@ -98,7 +98,7 @@ def test_ctrl_c_between_pipelines_is_never_lost(tmp_path: Path) -> None:
     assert result.metadata["second"] == 3
 
 
-def test_ctrl_c_as_a_pipeline_ends_begins_no_other(
+def test_ctrl_c_at_the_end_of_a_pipeline_starts_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     finish = DirectoryStore.finish
@@ -192,7 +192,7 @@ def test_changed_inputs_go_through_all_pipelines(tmp_path: Path) -> None:
 
 
 class TestInputs:
-    """As in one pipeline; and where one is renamed, it is done again: its name may count."""
+    """As in one pipeline, but renamed files run again: their name may affect the output."""
 
     @pytest.fixture
     def finished(self, tmp_path: Path) -> Path:
@@ -230,13 +230,13 @@ class TestInputs:
         self.run(finished, removed_inputs="keep")
         assert texts(finished / "out") == before
 
-    def test_a_renamed_one_is_done_again(self, finished: Path) -> None:
+    def test_a_renamed_one_runs_again(self, finished: Path) -> None:
         (finished / "in/001.txt").rename(finished / "in/009.txt")
         assert self.run(finished).metadata == {"first": 1, "second": 1}
         found = texts(finished / "out")
         assert found == self.fresh(finished)
 
-    def test_files_in_between_that_were_cleared_away_stop_nothing(self, finished: Path) -> None:
+    def test_deleted_intermediate_files_do_not_stop_it(self, finished: Path) -> None:
         before = texts(finished / "out")
         min((finished / "work/middle").glob("part-*")).unlink()
         self.run(finished)
@@ -249,15 +249,15 @@ def texts(folder: Path) -> list[bytes]:
 
 
 class Between(TwoSteps):
-    """Its files in between are in its work directory, as those of most workflows are."""
+    """Its intermediate files are in its work directory, as in most workflows."""
 
     def _step(self, name: str, source: str, target: str) -> Pipeline:
         places = {"middle": "work/middle"}
         return super()._step(name, places.get(source, source), places.get(target, target))
 
 
-def test_files_between_pipelines_may_be_cleared_away(tmp_path: Path) -> None:
-    """By hand, which is something else than a run that takes a file back."""
+def test_intermediate_files_may_be_deleted(tmp_path: Path) -> None:
+    """Deleted by a user, not retracted by a run."""
     write_inputs(tmp_path, ["a", "b", "c"])
     TwoSteps(tmp_path).run(HERE)
     min((tmp_path / "middle").glob("part-*")).unlink()
@@ -294,10 +294,10 @@ def test_two_at_once_are_refused(tmp_path: Path) -> None:
     assert TwoSteps(tmp_path).run(HERE).did_nothing
 
 
-def test_one_that_has_lost_what_it_shares_begins_no_other_pipeline(
+def test_a_workflow_that_lost_its_lock_starts_no_other_pipeline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where two began at the same moment on an object store, which cannot keep one out."""
+    """As if two started at the same moment on an object store, which cannot exclude one."""
     write_inputs(tmp_path, ["a"])
     monkeypatch.setattr(locks, "HEARTBEAT_S", 0.01)
     store = MemoryFileSystem()

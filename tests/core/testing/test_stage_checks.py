@@ -79,13 +79,13 @@ class ListThenLower(CompositeStage[DocumentBatch, DocumentBatch]):
 
 
 class TestRunStage:
-    def test_gives_what_a_worker_would_give(self) -> None:
+    def test_returns_the_outputs_of_a_worker(self) -> None:
         [output] = run_stage(Lowercase(), sample("ABC"))
 
         assert output.data["lower"].to_pylist() == ["abc"]
         assert output.dataset_name == "web"
 
-    def test_lives_a_workers_life_in_order(self) -> None:
+    def test_follows_the_life_of_a_worker(self) -> None:
         calls: list[str] = []
 
         class Reported(ProcessingStage[Task[Any], Task[Any]]):
@@ -121,7 +121,7 @@ class TestRunStage:
             run_stage(Fails(), Task(1))
         assert ended == [True]
 
-    def test_leaves_the_callers_tasks_without_marks(self) -> None:
+    def test_does_not_change_the_callers_tasks(self) -> None:
         task = sample("A")
 
         run_stage(KeepLong(1), task)
@@ -129,7 +129,7 @@ class TestRunStage:
         assert task.task_id == ""
         assert task.timings == {}
 
-    def test_gives_the_account_too(self) -> None:
+    def test_returns_the_counts_too(self) -> None:
         ran = run_stages([KeepLong(2), Lowercase()], [sample("long", "x", "y"), sample("z")])
 
         assert [task.num_items for task in ran.outputs] == [1]
@@ -142,10 +142,10 @@ class TestRunStage:
 
         assert output.to_pylist() == [{"text": "ABC", "url": "u0", "lower": "abc"}]
 
-    def test_gives_nothing_for_nothing(self) -> None:
+    def test_returns_nothing_for_no_tasks(self) -> None:
         assert run_stage(Lowercase()) == []
 
-    def test_breaks_off_what_takes_too_long(self) -> None:
+    def test_interrupts_calls_that_take_too_long(self) -> None:
         class Hangs(ProcessingStage[Task[Any], Task[Any]]):
             timeout_s = 0.05
             retries = 0
@@ -274,7 +274,7 @@ class Random(Documents):
 
 
 class Counts(Documents):
-    """Its second task is another than its first."""
+    """Its second output differs from its first."""
 
     seen = 0
 

@@ -8,7 +8,7 @@ from curator_core.model.formatting import duration
 from curator_core.model.usage import Usage
 
 _SHORT_S = 1.0
-_TELLING = 0.4
+_RELEVANT_SHARE = 0.4
 """A stage with a smaller share of all busy time is not reported as the bottleneck."""
 
 _IDLE = 0.5
@@ -52,7 +52,7 @@ def bottleneck_of(
         )
     share = most.seconds / busy
     evidence = f"{_percent(share)} of all time at work was spent in it"
-    if share < _TELLING:
+    if share < _RELEVANT_SHARE:
         return Bottleneck(
             "", f"no stage stands out: {name} took most, {_percent(share)} of all time at work",
             "more CPUs, or more workers, would help all stages alike",

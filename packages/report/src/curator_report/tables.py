@@ -69,7 +69,7 @@ def stage_table(
         gives_way.no_wrap = False
     table.columns[0].min_width = len("stage")
     found = list(failures)
-    shown = _most_telling(stages, most_rows)
+    shown = _most_important(stages, most_rows)
     for name in shown:
         counts = stages[name]
         why = summarize(counts, [f for f in found if f.stage == name])
@@ -107,7 +107,7 @@ def number(value: float, kind: str = "") -> "Text":
     return Text(count(value), style=_STATUS_STYLES.get(kind, "") if value else "dim")
 
 
-def _most_telling(stages: Mapping[str, StageCounts], most: int | None) -> list[str]:
+def _most_important(stages: Mapping[str, StageCounts], most: int | None) -> list[str]:
     """Choose the first two stages, the last, and the ones that kept most back; all if they fit."""
     names = list(stages)
     if most is None or len(names) <= most:

@@ -122,7 +122,7 @@ def _fresh(folder: Path) -> None:
 
 
 def _changed(folder: Path) -> None:
-    """One file changed, one is new, and an output was deleted."""
+    """One file was changed, one is new, and an output was deleted."""
     _fresh(folder)
     _run(folder)
     write_input(folder, "003", "g h2 bad2")
@@ -179,7 +179,7 @@ SCENARIOS: dict[str, tuple[Callable[[Path], None], Callable[[Path], None]]] = {
 
 
 def _forked(work: Callable[[], None]) -> int:
-    """The exit code of a process that does the work."""
+    """Return the exit code of a process that does the work."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
@@ -193,7 +193,7 @@ def _forked(work: Callable[[], None]) -> int:
 
 
 def _state(folder: Path) -> dict[str, Any]:
-    """Everything that a user may look at afterwards."""
+    """Everything that a user can see afterwards."""
     run_dir = folder / "out/.curator/words"
     facts = json.loads((run_dir / "run.json").read_text())
     stages = facts.get("result", {}).get("stages", {})
@@ -232,7 +232,7 @@ def _counted(run: Callable[[Path], None], folder: Path, at: int | None, note: Pa
 
 
 def _comparable(name: str, state: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what may differ from a run of all inputs at once."""
+    """Leave out facts that may differ from a run of all inputs at once."""
     keys = ["words", "leftovers", "status"]
     if name == "renamed":  # ids depend on the first names
         return {key: state[key] for key in keys}
@@ -243,7 +243,7 @@ def _comparable(name: str, state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _import_all(work: Callable[[], None], note: Path) -> None:
-    """Import here what the work imports, so that each of hundreds of processes need not."""
+    """Import the modules that the work needs, so that hundreds of processes need not."""
 
     def tell() -> None:
         work()

@@ -31,7 +31,7 @@ from curator_core.io.writers import JsonlWriter
 
 
 class Work(ProcessingStage[DocumentBatch, DocumentBatch]):
-    """Takes its time."""
+    """Is slow."""
 
     def __init__(self, work_s: float) -> None:
         self.work_s = work_s
@@ -46,11 +46,11 @@ class Work(ProcessingStage[DocumentBatch, DocumentBatch]):
 
 
 class Work2(Work):
-    """A second place to be killed in."""
+    """A second stage to be killed in."""
 
 
 class Poison(Work):
-    """One record kills its worker, each time."""
+    """One record kills its worker every time."""
 
     def process(self, task: DocumentBatch) -> DocumentBatch:
         if "poison" in task.data.column("text").to_pylist():
@@ -59,7 +59,7 @@ class Poison(Work):
 
 
 class Stubborn(Work):
-    """Stuck in C, where no signal handler of Python ever runs."""
+    """Hangs in C, where signal handlers of Python do not run."""
 
     def process(self, task: DocumentBatch) -> DocumentBatch:
         touch("stuck")
@@ -68,7 +68,7 @@ class Stubborn(Work):
 
 
 class Parent(Work):
-    """Starts processes of its own and forgets about them, in its group and outside of it."""
+    """Starts processes inside and outside of its group, and does not end them."""
 
     def setup(self, worker: WorkerInfo) -> None:
         for alone in (False, True):
@@ -87,7 +87,7 @@ class Lingering(Work):
 
 
 class Greedy(Work):
-    """Wants more memory than it may have."""
+    """Allocates more memory than its limit."""
 
     def setup(self, worker: WorkerInfo) -> None:
         import resource
@@ -102,7 +102,7 @@ class Greedy(Work):
 
 
 class Hungry(Work):
-    """Eats until the system ends it, which it does where the memory of a group has a limit."""
+    """Allocates memory until the system kills it, because the memory of its group is limited."""
 
     def setup(self, worker: WorkerInfo) -> None:
         Path(os.environ["JOB_CGROUP"], "cgroup.procs").write_text(str(os.getpid()))
@@ -114,7 +114,7 @@ class Hungry(Work):
 
 
 class Sleeper(Work):
-    """The first one to hold the poison falls asleep, and tells who it is."""
+    """The first process that gets the poison sleeps, after it wrote its id to a file."""
 
     def process(self, task: DocumentBatch) -> DocumentBatch:
         held = Path(os.environ["JOB_FOLDER"], "held")
@@ -125,7 +125,7 @@ class Sleeper(Work):
 
 
 class Filling(Work):
-    """The first one to hold the poison fills the disk of the output."""
+    """The first process that gets the poison fills the disk of the output."""
 
     def process(self, task: DocumentBatch) -> DocumentBatch:
         filled = Path(os.environ["JOB_FOLDER"], "filled")
@@ -142,7 +142,7 @@ NASTY = {
 
 
 def fill_disk(folder: Path) -> Path:
-    """Take all room that there is on the disk of a folder, by a file in it."""
+    """Fill the disk of a folder with a file."""
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         for size in (1 << 20, 1 << 10, 1):

@@ -1,4 +1,4 @@
-"""Jobs in processes of their own: starting them, killing them, and what they leave behind."""
+"""Jobs in their own processes: how to start and kill them, and what they leave behind."""
 
 import json
 import os
@@ -21,7 +21,7 @@ CLOCK = (1_700_000_000, 1_700_000_000)
 
 
 def write_records(folder: Path, files: int, records: int, poison: tuple[int, ...] = ()) -> None:
-    """Files of numbered records that are never older or younger; some of them are poison."""
+    """Write files of numbered records with a fixed age; some records are poison."""
     (folder / "in").mkdir(parents=True, exist_ok=True)
     for number in range(files):
         path = folder / "in" / f"{number:05}.jsonl"
@@ -32,7 +32,7 @@ def write_records(folder: Path, files: int, records: int, poison: tuple[int, ...
 
 
 def record_ids(out: Path) -> list[int]:
-    """The ids of all records that were published, in order."""
+    """Return the ids of all published records, in order."""
     lines = [line for path in out.glob("part-*") for line in path.read_text().splitlines()]
     return sorted(json.loads(line)["id"] for line in lines)
 
@@ -68,7 +68,7 @@ class Job:
         return [p for p in self.processes() if "curator_core.local.worker_main" in _command(p)]
 
     def kill_all(self) -> None:
-        """SIGKILL for the whole tree, again until nothing is left of it."""
+        """Kill the whole tree, until no process is left."""
         while mine := self.processes():
             for process in mine:
                 _send(process, signal.SIGKILL)

@@ -117,7 +117,7 @@ class WriteWords(ProcessingStage[Task[str], FileGroup]):
 
 
 class Together(Executor):
-    """Pushes several sources through the line in one call, so that stages can mix them."""
+    """Runs several sources in one call, so that stages can mix them."""
 
     def __init__(self, size: int = 3) -> None:
         self.size = size
@@ -152,7 +152,7 @@ def words_pipeline(
 
 
 def write_inputs(folder: Path, texts: Iterable[str]) -> None:
-    """Files 000.txt, 001.txt, … whose age never changes, so that ids do not either."""
+    """Write files 000.txt, 001.txt, … of a fixed age, so that ids do not change."""
     (folder / "in").mkdir(parents=True, exist_ok=True)
     for number, text in enumerate(texts):
         write_input(folder, f"{number:03}", text)
@@ -165,7 +165,7 @@ def write_input(folder: Path, name: str, text: str) -> None:
 
 
 def published(out: Path) -> dict[str, bytes]:
-    """What a reader of the folder sees."""
+    """The files that a reader of the folder sees."""
     return {path.name: path.read_bytes() for path in _files(out) if path.name[0] != "."}
 
 

@@ -15,7 +15,7 @@ IGNORE_PERMISSIONS = (1, 2)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 
 
 def give_up_rights() -> None:
-    """Root without these may do what the owner of a file may do; so may what it starts."""
+    """Without these, root and its child processes only have the rights of a file's owner."""
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in IGNORE_PERMISSIONS:
         succeeded(libc.prctl(DROP_FOR_GOOD, capability, 0, 0, 0))

@@ -115,8 +115,8 @@ class _Findings:
         mismatches: dict[Path, list[ErrorDetails]] = {}
         for error in errors:
             path = self._path(error["loc"])
-            if error["type"] in _SAYINGS:
-                self._add_problem(path, _SAYINGS[error["type"]](self, path, error))
+            if error["type"] in _MESSAGES:
+                self._add_problem(path, _MESSAGES[error["type"]](self, path, error))
             else:
                 mismatches.setdefault(path, []).append(error)
         for path, found in mismatches.items():
@@ -186,7 +186,7 @@ class _Findings:
         return [found.name for kind in kinds for found in fields(kind) if found.init]
 
 
-_SAYINGS = {
+_MESSAGES = {
     "missing": _Findings.missing,
     "missing_argument": _Findings.missing,
     "extra_forbidden": _Findings.unknown,

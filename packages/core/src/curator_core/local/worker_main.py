@@ -33,7 +33,7 @@ from curator_core.model.tasks import AnyTask
 
 SEND_AFTER_S = 0.01
 SEND_AFTER_BYTES = 1 << 20
-TELL_EVERY_S = 1.0
+SEND_COUNTS_EVERY_S = 1.0
 
 
 def main(connection_handle: int, status_handle: int) -> None:
@@ -115,7 +115,7 @@ def _work(worker: StageWorker, connection: Connection, work: Work) -> None:
             size += output.num_bytes
             now = time.monotonic()
             if now - sent > SEND_AFTER_S or size > SEND_AFTER_BYTES:
-                counts = call.report.counts if now - counts_sent_at > TELL_EVERY_S else None
+                counts = call.report.counts if now - counts_sent_at > SEND_COUNTS_EVERY_S else None
                 counts_sent_at = now if counts else counts_sent_at
                 _send_outputs(worker, connection, Outputs(waiting, counts=counts))
                 waiting, size, sent = [], 0, now

@@ -74,7 +74,7 @@ def find_renames(
     sharing = {
         name: set.intersection(*(holders.get(state, set()) for state in found))
         for name, found in removed.items()
-        if all(map(_is_telling, found))
+        if all(map(_identifies_content, found))
     }
     wanted = Counter(name for found in sharing.values() for name in found)
     return {
@@ -85,7 +85,7 @@ def find_renames(
     }
 
 
-def _is_telling(state: State) -> bool:
+def _identifies_content(state: State) -> bool:
     """Whether the version holds more than a size, which proves nothing."""
     return bool(state[0].partition(":")[2])
 

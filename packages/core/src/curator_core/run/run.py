@@ -360,12 +360,12 @@ class ActiveRun:
         self._failures.add(Part(dict(total)))
         add_to(self.totals, total)
         self.result.sources_done += len(plain.tally.keys)
-        are_heard = self.events.has_listener("sources_done")
+        has_listener = self.events.has_listener("sources_done")
         for source_id, _ in plain.tally.keys:
             self._ledger.close_compact(source_id)
             del self._sources[source_id]
             self._emitted.forget(source_id)
-            if are_heard:
+            if has_listener:
                 self.events.emit("sources_done", sources=[source_id], lost=False)
 
     def _accept(self, lineage: Iterable[tuple[str, int]]) -> bool:

@@ -106,9 +106,9 @@ class ResumingContract(Trial):
 
         first = self.run(Lives(log), run_dir=run_dir)
         skipping = self.run(Lives(log), run_dir=run_dir)
-        anew = self.run(Lives(log), run_dir=run_dir, resume=False)
+        restarted = self.run(Lives(log), run_dir=run_dir, resume=False)
 
-        assert [run.sources_skipped for run in (first, skipping, anew)] == [0, 10, 0]
+        assert [run.sources_skipped for run in (first, skipping, restarted)] == [0, 10, 0]
         assert len([event for event in read_log(log) if event.kind == "process"]) == 20
 
     def test_another_pipeline_does_not_resume_it(self, tmp_path: Path) -> None:

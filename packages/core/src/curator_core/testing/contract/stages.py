@@ -230,20 +230,20 @@ class Lives(Numbers):
     breaks_at: str = ""
 
     def setup_on_node(self, node: NodeInfo) -> None:
-        self._tell("node", node.node_id)
+        self._log("node", node.node_id)
 
     def setup(self, worker: WorkerInfo) -> None:
         self._place = f"{worker.node.node_id}/{worker.worker_id}"
-        self._tell("setup", self._place)
+        self._log("setup", self._place)
 
     def process(self, task: Task[int]) -> Task[int]:
-        self._tell("process", self._place, task.data)
+        self._log("process", self._place, task.data)
         return task
 
     def teardown(self) -> None:
-        self._tell("teardown", self._place)
+        self._log("teardown", self._place)
 
-    def _tell(self, kind: str, place: str, what: object = "") -> None:
+    def _log(self, kind: str, place: str, what: object = "") -> None:
         note(self.log, kind, self.name, place, what)
         if kind == self.breaks_at:
             raise RuntimeError(f"broken at {kind}")
