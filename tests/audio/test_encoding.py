@@ -88,7 +88,7 @@ def test_encoding_a_file_starts_no_threads(kind: str) -> None:
         while not is_over.is_set():
             seen.update(_threads())
 
-    wave = Waveform(np.zeros((1, 16_000 * 30), np.float32), 16_000)
+    wave = Waveform(np.zeros((1, 16_000 * 6), np.float32), 16_000)
     encode(wave, kind)
     watcher = threading.Thread(target=watch)
     watcher.start()

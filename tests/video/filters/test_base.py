@@ -1,17 +1,48 @@
 """What all filters of clips share: scores, options, counts."""
 
-from curator_core.testing import run_stages
+from dataclasses import dataclass, replace
+
+from curator_core.testing import check_stage, run_stages
+from curator_video import ClipFilter, FrameNeeds
 from curator_video.filters.models import NSFWFilter, TextAreaFilter
-from curator_video.filters.quality import BlackFilter, BlurFilter, FreezeFilter
+from curator_video.filters.quality import BlackFilter, FreezeFilter
 from curator_video.filters.size import DurationFilter
 from curator_video.tasks import Clip
 
 
-def test_scores_are_counted_as_kept_or_dropped(clips: dict[str, Clip]) -> None:
-    counts = run_stages([BlurFilter()], list(clips.values())).counts
+@dataclass
+class BrightnessFilter(ClipFilter):
+    """A filter as users write it."""
+
+    score_field = "brightness"
+    reason = "too dark"
+
+    minimum: float = 0.2
+    """Minimum mean brightness."""
+
+    def frame_needs(self) -> FrameNeeds:
+        return FrameNeeds(luma=True)
+
+    def score(self, clip: Clip) -> float:
+        return float(self.analyze(clip).brightness.mean())
+
+    def keeps(self, score: float) -> bool:
+        return score >= self.minimum
+
+
+def test_a_filter_of_the_user_is_a_score_a_decision_and_a_reason(clip: Clip) -> None:
+    [kept] = run_stages([BrightnessFilter()], [clip]).outputs
+    assert 0.2 < kept.scores["brightness"] < 1
+    assert run_stages([BrightnessFilter(1)], [clip]).counts.reasons == {"too dark": 1}
+    check_stage(BrightnessFilter(), clip)
+
+
+def test_scores_are_counted_as_kept_or_dropped(clip: Clip) -> None:
+    short = clip.with_data(replace(clip.data, end=1.0))
+    counts = run_stages([DurationFilter(1.5)], [clip, short]).counts
     [scores] = counts.scores.values()
-    assert sum(scores.dropped.values()) == sum(counts.reasons.values()) == 2
-    assert sum(scores.kept.values()) == len(clips) - 2
+    assert sum(scores.dropped.values()) == sum(counts.reasons.values()) == 1
+    assert sum(scores.kept.values()) == 1
 
 
 def test_score_only_drops_nothing(clip: Clip) -> None:
