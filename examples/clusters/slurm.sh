@@ -6,7 +6,8 @@ export RAY_ADDRESS="$first:6379"
 
 srun --nodes=1 --ntasks=1 -w "$first" ray start --head --port=6379 --block &
 head=$!
-until ray status >/dev/null 2>&1; do     # wait until the head answers
+for _ in {1..30}; do                     # wait until the head answers
+  ray status >/dev/null 2>&1 && break
   kill -0 "$head" || exit 1
   sleep 1
 done

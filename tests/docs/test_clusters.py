@@ -223,12 +223,14 @@ def amount_of(text: str) -> float:
 # Three nodes of Ray on this machine
 
 
+LIMIT_S = 240.0
+"""Starting Ray and its jobs takes seconds, and far longer on a busy machine."""
+
 TEXT = " ".join(f"word{number}" for number in range(60))
 SLOW = """
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from curator_core import DocumentBatch, JsonlReader, JsonlWriter, Pipeline, processing_stage
 from curator_streaming import StreamingExecutor
@@ -286,21 +288,20 @@ class RayCluster:
         self.address = ""
 
     def start_head(self) -> None:
-        log = self._start_node(
+        output = self._start_node(
             "--head", "--num-cpus=0", "--port=0", f"--ray-client-server-port={free_port()}",
             f"--include-dashboard={str(self.has_jobs).lower()}",
             f"--dashboard-port={self._job_port}", f"--temp-dir={self._folder}",
         )  # fmt: skip
-        assert eventually(lambda: "ray start --address='" in log.read_text(), 120), log.read_text()
-        found = re.search(r"ray start --address='(.+)'", log.read_text())
-        assert found is not None
+        found = re.search(r"ray start --address='(.+)'", output)
+        assert found is not None, output
         self.address = found[1]
 
     def start_worker(self) -> None:
-        log = self._start_node("--num-cpus=1", f"--address={self.address}")
-        assert eventually(lambda: "Ray runtime started" in log.read_text(), 120), log.read_text()
+        self._start_node("--num-cpus=1", f"--address={self.address}")
 
-    def _start_node(self, *options: str) -> Path:
+    def _start_node(self, *options: str) -> str:
+        """Start a node, and return what `ray start` printed once it runs."""
         log = self._folder / f"node-{token_hex(4)}.log"
         command = [
             "ray", "start", "--block", *options, "--object-store-memory=150000000",
@@ -308,17 +309,25 @@ class RayCluster:
             "--disable-usage-stats",
         ]  # fmt: skip
         with log.open("wb") as file:
-            self._nodes.append(self._popen(command, stdout=file))
-        return log
+            node = self._popen(command, stdout=file)
+        self._nodes.append(node)
+        last = "This command will now block"
+        eventually(lambda: last in log.read_text() or node.poll() is not None, LIMIT_S)
+        logs = [file.read_text() for file in self._folder.glob("node-*.log")]
+        assert last in log.read_text(), "\n\n".join(logs)
+        return log.read_text()
 
     def submit(self, entrypoint: str, working_dir: Path) -> "subprocess.Popen[bytes]":
         """Start a command as `ray job submit` does, or else with what that gives to it."""
-        command = shlex.split(entrypoint)
         if self.has_jobs:
+            command = shlex.split(entrypoint)
             server = f"http://127.0.0.1:{self._job_port}"
             options = ["--address", server, "--working-dir", str(working_dir)]
             return self._popen(["ray", "job", "submit", *options, "--", *command])
-        return self._popen(command, cwd=working_dir, RAY_ADDRESS=self.address)
+        return self.drive(entrypoint, working_dir)
+
+    def drive(self, command: str, folder: Path) -> "subprocess.Popen[bytes]":
+        return self._popen(shlex.split(command), cwd=folder, RAY_ADDRESS=self.address)
 
     def _popen(
         self, command: list[str], stdout: Any = subprocess.PIPE, cwd: Path | None = None, **env: str
@@ -328,16 +337,17 @@ class RayCluster:
             stderr=subprocess.STDOUT,
         )  # fmt: skip
 
-    def processes(self, named: str = "") -> list[Any]:
-        """Return those that live, with this in their command line."""
+    def processes(self, script: str = "") -> list[Any]:
+        """Return all that are alive, or only those that run this script."""
         import psutil
 
         found = []
         for process in psutil.process_iter():
             try:
                 is_ours = process.environ().get("CURATOR_TEST") == self._mark
-                if is_ours and process.status() != psutil.STATUS_ZOMBIE:
-                    found += [process] if named in " ".join(process.cmdline()) else []
+                is_ours = is_ours and process.status() != psutil.STATUS_ZOMBIE
+                if is_ours and (not script or process.cmdline()[1:2] == [script]):
+                    found.append(process)
             except psutil.Error:
                 continue
         return found
@@ -389,8 +399,33 @@ def numbers(folder: Path) -> list[int]:
 
 
 def finish(process: "subprocess.Popen[bytes]") -> tuple[int, str]:
-    output, _ = process.communicate(timeout=240)
+    output, _ = process.communicate(timeout=LIMIT_S)
     return process.returncode, output.decode(errors="replace")
+
+
+class SlowScript:
+    """A script that stops after three of six sources, until it is released."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "code"
+        self._clean, self._released = folder / "clean", folder / "released"
+        self.command = f"python slow.py {folder}/raw {self._clean} {self._released}"
+        write_pages(folder)
+        self.folder.mkdir()
+        (self.folder / "slow.py").write_text(SLOW)
+        (self.folder / "limits.py").write_text("UNHELD = 3\n")  # workers import it, too
+
+    def written(self) -> list[int]:
+        return numbers(self._clean)
+
+    def check_resumed_on(self, cluster: RayCluster) -> None:
+        done = len(self.written())
+        assert 1 <= done <= 3
+        self._released.touch()
+        code, output = finish(cluster.submit(self.command, self.folder))
+        assert code == 0, output
+        assert f"skipped {done} done {6 - done}" in output
+        assert self.written() == list(range(6))
 
 
 class TestJobs:
@@ -434,26 +469,26 @@ class TestJobs:
             assert "exit code 2" in output
 
     def test_a_killed_driver_is_resumed(self, cluster: RayCluster, tmp_path: Path) -> None:
-        write_pages(tmp_path / "data")
-        code = tmp_path / "code"
-        code.mkdir()
-        (code / "slow.py").write_text(SLOW)
-        (code / "limits.py").write_text("UNHELD = 3\n")  # workers import it, too
-        clean, held = tmp_path / "data" / "clean", tmp_path / "released"
-        entrypoint = f"python slow.py {tmp_path}/data/raw {clean} {held}"
-
-        first = cluster.submit(entrypoint, code)
-        assert eventually(lambda: len(numbers(clean)) >= 1 or first.poll() is not None)
-        [driver] = [p for p in cluster.processes("python slow.py") if "sh -c" not in p.cmdline()]
+        slow = SlowScript(tmp_path)
+        first = cluster.submit(slow.command, slow.folder)
+        assert eventually(lambda: bool(slow.written()) or first.poll() is not None, LIMIT_S)
+        [driver] = cluster.processes(script="slow.py")
         driver.kill()
-        returned, output = finish(first)
-        assert returned != 0, output
-        done = numbers(clean)
-        assert 1 <= len(done) <= 3
+        code, output = finish(first)
+        assert code != 0, output
+        slow.check_resumed_on(cluster)
 
-        held.touch()
-        returned, output = finish(cluster.submit(entrypoint, code))
 
-        assert returned == 0, output
-        assert f"skipped {len(done)} done {6 - len(done)}" in output
-        assert numbers(clean) == list(range(6))
+@pytest.mark.soak
+def test_a_lost_head_is_resumed_on_another_cluster(tmp_path: Path) -> None:
+    """The driver outlives the head by the minute for which Ray tries to reach it."""
+    slow = SlowScript(tmp_path)
+    with three_nodes() as lost:
+        first = lost.drive(slow.command, slow.folder)
+        assert eventually(lambda: bool(slow.written()) or first.poll() is not None, LIMIT_S)
+        [head] = [process for process in lost.processes() if process.name() == "gcs_server"]
+        head.kill()
+        code, output = finish(first)
+        assert code != 0, output
+    with three_nodes() as other:
+        slow.check_resumed_on(other)
