@@ -59,7 +59,7 @@ def free_port() -> int:
 
 @pytest.fixture(params=["open", "with a token in the home directory"])
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """`ray start` asks for a token if there is one in the home directory."""
+    """The home directory of a cluster, with or without a token."""
     if request.param != "open":
         (tmp_path / ".ray").mkdir()
         (tmp_path / ".ray" / "auth_token").write_text("5a" * 32)
@@ -70,6 +70,8 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def plain_cluster(home: Path, short_folder: str, marked: Any) -> Iterator[str]:
     """A cluster of `ray start --head`, in an environment without variables of Ray."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
+    if (home / ".ray").exists():
+        inherited["RAY_AUTH_MODE"] = "token"  # which only newer versions take from the token
     with open(home / "ray.log", "wb") as log:
         started = subprocess.Popen(
             [Path(sys.executable).with_name("ray"), "start", "--head", "--block", "--num-cpus=3",

@@ -49,6 +49,8 @@ class StageRunner:
         self._packed_plan = packed_plan
         self._logs = LogCapture()
         self._logs.install()
+        if os.getpgrp() != os.getpid():  # Ray 2.56 leaves it in the driver's group
+            os.setpgid(0, 0)  # so that signals to that group do not end it
         # Ray's handler would raise SystemExit inside a stage, as if the stage had called it.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # for its child processes
