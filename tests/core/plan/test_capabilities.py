@@ -12,6 +12,7 @@ from curator_core import (
     LocalExecutor,
     Pipeline,
     ProcessingStage,
+    Resources,
     Task,
 )
 from curator_core.errors import PipelineError
@@ -54,6 +55,30 @@ def test_recycling_that_the_executor_does_not_do(monkeypatch: pytest.MonkeyPatch
     assert pipeline(worker_max_tasks=0).build(Plain(), [Task(1)])
     with pytest.raises(PipelineError, match="worker_max_rss_gb is -1, but must be 0"):
         pipeline(worker_max_rss_gb=-1).build(Plain(), [Task(1)])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"workers_per_node": 2},
+        {"max_workers_per_node": 2},
+        {"resources": Resources(labels={"zone": "a"})},
+    ],
+)
+def test_placement_that_the_executor_does_not_do(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    offering(monkeypatch, plain=Plain)
+    with pytest.raises(PipelineError, match="'second' asks for workers per node"):
+        pipeline(**changes).run(Plain(), [Task(1)])
+
+
+def test_workers_per_node_that_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering(monkeypatch, plain=Plain)
+    with pytest.raises(PipelineError, match="workers_per_node is 0, but must be 1 or more"):
+        pipeline(workers_per_node=0).build(Plain(), [Task(1)])
+    with pytest.raises(PipelineError, match="num_workers and workers_per_node are both set"):
+        pipeline(workers_per_node=2, num_workers=2).build(Plain(), [Task(1)])
 
 
 def test_a_timeout_that_the_executor_does_not_support(monkeypatch: pytest.MonkeyPatch) -> None:

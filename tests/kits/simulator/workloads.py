@@ -36,6 +36,8 @@ class SimulatedStep:
     need: Need = _ONE_CPU
     is_dedicated: bool = False
     num_workers: int | None = None
+    workers_per_node: int | None = None
+    max_workers_per_node: int | None = None
     factors: Sequence[float] = field(default=EVEN, repr=False)
     fan_out: int = 1
     output_bytes: int = 1000
@@ -50,14 +52,20 @@ class SimulatedStep:
             return self.seconds(now)
         return self.seconds(now) * factors[(task * _SPREAD >> 7) % len(factors)]
 
+    @property
+    def _is_counted(self) -> bool:
+        return any((self.num_workers, self.workers_per_node, self.max_workers_per_node))
+
     def spec(self, position: int) -> StepSpec:
         return StepSpec(
             position,
             position,
             (self.name,),
             self.need,
-            self.is_dedicated or self.need.is_special or self.num_workers is not None,
+            self.is_dedicated or self.need.is_special or self._is_counted,
             self.num_workers,
+            self.workers_per_node,
+            self.max_workers_per_node,
             self.batch_size,
         )
 

@@ -37,6 +37,7 @@ STEPS = st.builds(
     seconds=st.sampled_from([steady(s) for s in (0.0001, 0.003, 0.05, 0.4)]),
     need=NEEDS,
     num_workers=st.sampled_from([None, None, None, 1, 3]),
+    max_workers_per_node=st.sampled_from([None, None, None, 2]),
     factors=st.sampled_from([(1.0,), TAIL]),
     fan_out=st.sampled_from([0, 1, 1, 1, 1, 3]),
     output_bytes=st.sampled_from([0, 1_000, 1_000_000]),

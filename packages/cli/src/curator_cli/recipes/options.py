@@ -101,6 +101,8 @@ def settings() -> OptionTable:
             SETUP_TIMEOUT_S,
             "Time limit of setup in a worker, in seconds.",
         ),
+        Option("workers_per_node", count | None, None, "Number of workers on each node."),
+        Option("max_workers_per_node", count | None, None, "Limit of workers on a node."),
         Option(
             "worker_max_lifetime_m",
             Annotated[float, Bounds(ge=0)] | None,

@@ -12,7 +12,8 @@ class Resources:
     """What one worker of a stage needs.
 
     `gpu_memory_gb` becomes a share of whichever GPU the worker is placed on, so set either it or
-    `gpus`, not both.
+    `gpus`, not both. `accelerator` is a type of GPU as Ray names it, such as "H100". `labels` are
+    labels that the node must have.
     """
 
     cpus: float = 1.0
@@ -20,6 +21,8 @@ class Resources:
     gpu_memory_gb: float = 0.0
     memory_gb: float = 0.0
     custom: Mapping[str, float] = field(default_factory=dict)
+    accelerator: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         amounts = {
@@ -37,7 +40,13 @@ class Resources:
                 f"resources: gpus={self.gpus} and gpu_memory_gb={self.gpu_memory_gb} both ask for "
                 "a GPU; give a number of devices or the memory on one device, not both"
             )
+        if self.accelerator and not self.needs_gpu:
+            raise ValueError(
+                f"resources: accelerator={self.accelerator!r} names a type of GPU, but no GPU is "
+                "asked for; set gpus or gpu_memory_gb as well"
+            )
         object.__setattr__(self, "custom", MappingProxyType(dict(self.custom)))
+        object.__setattr__(self, "labels", MappingProxyType(dict(self.labels)))
 
     @property
     def needs_gpu(self) -> bool:
@@ -45,18 +54,27 @@ class Resources:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The amounts that are not zero, by name."""
+        """What is asked for, by name, without zeros."""
         amounts = {field.name: getattr(self, field.name) for field in fields(self)}
         given = {name: amount for name, amount in amounts.items() if amount}
-        return given | ({"custom": dict(self.custom)} if self.custom else {})
+        return given | {
+            name: dict(value) for name, value in given.items() if isinstance(value, Mapping)
+        }
 
     def __hash__(self) -> int:
-        amounts = (self.cpus, self.gpus, self.gpu_memory_gb, self.memory_gb)
-        return hash((amounts, tuple(sorted(self.custom.items()))))
+        return hash(
+            tuple(
+                tuple(sorted(value.items())) if isinstance(value, Mapping) else value
+                for value in self._values()
+            )
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
-        amounts = (self.cpus, self.gpus, self.gpu_memory_gb, self.memory_gb, dict(self.custom))
-        return Resources, amounts
+        values = self._values()
+        return Resources, tuple(dict(v) if isinstance(v, Mapping) else v for v in values)
+
+    def _values(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ StageResult: TypeAlias = Out | Dropped | Rejected | Iterable[Out | Dropped | Rej
 """What `process` may return: a task, several (a list or a generator), or None to drop the task."""
 
 
+PLACEMENT_SETTINGS = ("workers_per_node", "max_workers_per_node")
 RECYCLING_SETTINGS = ("worker_max_lifetime_m", "worker_max_tasks", "worker_max_rss_gb")
 INHERITED_SETTINGS = (
     "resources",
@@ -53,6 +54,7 @@ INHERITED_SETTINGS = (
     "retries",
     "timeout_s",
     "setup_timeout_s",
+    *PLACEMENT_SETTINGS,
     *RECYCLING_SETTINGS,
     "hints",
     "fuse",
@@ -109,6 +111,11 @@ class ProcessingStage(Generic[In, Out]):
     timeout_s: float | None = None
     setup_timeout_s: float | None = SETUP_TIMEOUT_S
     """How long a worker may take to set up the stage. A slower worker is stopped and replaced."""
+
+    workers_per_node: int | None = None
+    """Run this many workers on each node that can hold them."""
+    max_workers_per_node: int | None = None
+    """Run no more workers than this on a node, for example to limit downloads."""
 
     worker_max_lifetime_m: float | None = None
     """Replace its workers after this many minutes. 0: never; None: as the executor is configured.
@@ -218,8 +225,8 @@ class ProcessingStage(Generic[In, Out]):
         """Return a copy with other settings.
 
         It can change name, num_workers, resources, batch_size, runtime_env, on_error, retries,
-        timeout_s, setup_timeout_s, worker_max_lifetime_m, worker_max_tasks,
-        worker_max_rss_gb, fuse, and hints for executors:
+        timeout_s, setup_timeout_s, workers_per_node, max_workers_per_node, worker_max_lifetime_m,
+        worker_max_tasks, worker_max_rss_gb, fuse, and hints for executors:
         `hints={"streaming": {...}}`.
         """
         unknown = sorted(set(changes) - _CHANGEABLE)

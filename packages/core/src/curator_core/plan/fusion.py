@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from curator_core.model.stages import FusedStage
+from curator_core.model.stages import PLACEMENT_SETTINGS, FusedStage
 from curator_core.plan.plan import Plan, PlannedStage
 
 
@@ -57,6 +57,8 @@ def can_run_together(first: PlannedStage, other: PlannedStage) -> bool:
     if first.policy.timeout_s is not None or other.policy.timeout_s is not None:
         return False  # a time limit applies to one stage
     if first.stage.works_on_batches or other.stage.works_on_batches:
+        return False
+    if any(getattr(first.stage, n) != getattr(other.stage, n) for n in PLACEMENT_SETTINGS):
         return False
     return all(getattr(first, name) == getattr(other, name) for name in _EQUAL)
 

@@ -9,7 +9,12 @@ from typing import Any
 
 from curator_core.errors import hint, nearest
 from curator_core.io.filesystems import is_in_memory, join
-from curator_core.model.stages import RECYCLING_SETTINGS, AnyStage, ProcessingStage
+from curator_core.model.stages import (
+    PLACEMENT_SETTINGS,
+    RECYCLING_SETTINGS,
+    AnyStage,
+    ProcessingStage,
+)
 from curator_core.model.tasks import Empty
 from curator_core.plan.executor import Executor
 from curator_core.plan.plan import Plan, PlannedStage, outputs_of
@@ -80,9 +85,19 @@ def _wrong_settings(stages: Sequence[PlannedStage]) -> Iterator[str]:
             yield _at_stage(planned, f"batch_size is {planned.batch_size}, but must be 1 or more")
         if planned.num_workers is not None and planned.num_workers < 1:
             yield _at_stage(planned, f"num_workers is {planned.num_workers}, but must be 1 or more")
-        for name, limit in zip(RECYCLING_SETTINGS, _recycling_limits(planned), strict=True):
-            if limit is not None and limit < 0:
-                yield _at_stage(planned, f"{name} is {limit}, but must be 0 (no limit) or more")
+        yield from _wrong_worker_settings(planned)
+
+
+def _wrong_worker_settings(planned: PlannedStage) -> Iterator[str]:
+    for name in PLACEMENT_SETTINGS:
+        count = getattr(planned.stage, name)
+        if count is not None and count < 1:
+            yield _at_stage(planned, f"{name} is {count}, but must be 1 or more")
+    if planned.stage.workers_per_node is not None and planned.num_workers is not None:
+        yield _at_stage(planned, "num_workers and workers_per_node are both set; give one")
+    for name, limit in zip(RECYCLING_SETTINGS, _recycling_limits(planned), strict=True):
+        if limit is not None and limit < 0:
+            yield _at_stage(planned, f"{name} is {limit}, but must be 0 (no limit) or more")
 
 
 def _does_something(stage: AnyStage) -> bool:
@@ -152,8 +167,18 @@ def _option_naming(planned: PlannedStage, column: str) -> str | None:
 _FEATURES: tuple[tuple[str, str, Callable[[PlannedStage], Any]], ...] = (
     ("runtime_env", "a runtime_env of its own", lambda planned: planned.runtime_env),
     ("timeouts", "a timeout_s", lambda planned: planned.policy.timeout_s),
+    (
+        "placement",
+        "workers per node, an accelerator or labels",
+        lambda planned: _is_placed(planned),
+    ),
     ("recycling", "the recycling of its workers", lambda planned: any(_recycling_limits(planned))),
 )
+
+
+def _is_placed(planned: PlannedStage) -> bool:
+    counts = any(getattr(planned.stage, name) for name in PLACEMENT_SETTINGS)
+    return bool(counts or planned.resources.accelerator or planned.resources.labels)
 
 
 def _recycling_limits(planned: PlannedStage) -> Iterator[float | None]:

@@ -39,7 +39,11 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
     names.
     """
 
-    capabilities: ClassVar[frozenset[str]] = RayExecutor.capabilities | {"open", "recycling"}
+    capabilities: ClassVar[frozenset[str]] = RayExecutor.capabilities | {
+        "open",
+        "placement",
+        "recycling",
+    }
     title: ClassVar[str] = "streaming"
 
     def __init__(

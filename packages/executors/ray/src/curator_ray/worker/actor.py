@@ -93,10 +93,12 @@ class StageRunner:
         return self._completed(result)
 
     @ray.method(num_returns=2)
-    def run(
-        self, step: Step, blame: Blame | None, spans: Sequence[Span], *packs: PackedTasks
-    ) -> tuple[CallResult, PackedTasks | None]:
-        """Run tasks through a step. Ray returns the result and the outputs as two objects."""
+    def run(self, request: bytes, *packs: PackedTasks) -> tuple[CallResult, PackedTasks | None]:
+        """Run tasks through a step. Ray returns the result and the outputs as two objects.
+
+        The request is a pickled step, blame and spans, which select the tasks of each pack.
+        """
+        step, blame, spans = _loads(request)
         outputs = None
         started = time.perf_counter()
         result = CallResult(waited=started - self._idle_since)
@@ -115,12 +117,13 @@ class StageRunner:
 
     @limit_stream(_STREAM_AHEAD)
     def stream(
-        self, step: Step, blame: Blame | None, spans: Sequence[Span], *packs: PackedTasks
+        self, request: bytes, *packs: PackedTasks
     ) -> Iterator[CallResult | PackedTasks | None]:
         """Like `run`, for stages with large outputs: yield a result, its outputs, a result, ...
 
         The last result has the report and no outputs. The stage waits if the driver takes nothing.
         """
+        step, blame, spans = _loads(request)
         started = sent = time.perf_counter()
         result = CallResult(waited=started - self._idle_since)
         try:
@@ -237,6 +240,11 @@ def set_up_node_once(node_folder: Path, planned: PlannedStage, setup: Callable[[
         os.write(handle, b"1")
     finally:
         os.close(handle)
+
+
+def _loads(request: bytes) -> tuple[Step, Blame | None, Sequence[Span]]:
+    step, blame, spans = cloudpickle.loads(request)
+    return step, blame, spans
 
 
 def _unpack(spans: Sequence[Span], packs: Sequence[PackedTasks]) -> list[AnyTask]:

@@ -48,6 +48,9 @@ _PROGRESS = (events.NodeJoined, events.WorkerUp, events.CallYielded, events.Call
 _WARNED_DECISIONS = ("wait", "large", "leak")
 _NOTED_DECISIONS = ("leak",)
 
+_ACCELERATOR_LABEL = "ray.io/accelerator-type"
+"""Ray gives it to each node with GPUs."""
+
 
 @dataclass(frozen=True)
 class EngineContext:
@@ -171,7 +174,8 @@ class Driver:
     def _turn(self) -> None:
         for node, cpus in self._reservations.granted():
             capacity = _capacity(node, cpus)
-            self._add_event(events.NodeJoined(_now(), node.node_id, capacity))
+            pending = len(self._reservations.expected())
+            self._add_event(events.NodeJoined(_now(), node.node_id, capacity, pending))
         self._offer_sources()
         self._perform(self._scheduler.handle(self._take_events()))
         if self._is_over and not self._failure:
@@ -373,6 +377,8 @@ def _capacity(node: NodeFacts, cpus: float) -> Capacity:
         memory=int(node.memory_gb * GB),
         devices=tuple(Device(str(index), memory) for index in range(int(node.gpus))),
         custom=dict(node.custom),
+        labels=dict(node.labels),
+        accelerator=node.labels.get(_ACCELERATOR_LABEL, ""),
     )
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 from math import inf
 
 from curator_streaming.scheduler.placement import NodeResources, find_node
-from curator_streaming.scheduler.resources import Need
+from curator_streaming.scheduler.resources import NO_LIMIT, UNIT, Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,9 @@ class StepDemand:
     is_fixed: bool = False
     """Whether the user asked for `most`, which comes before what is shared out."""
 
+    is_spread: bool = False
+    node_limit: int = NO_LIMIT
+
 
 def allocate_fairly(
     nodes: Iterable[NodeResources], demands: Sequence[StepDemand]
@@ -29,15 +32,16 @@ def allocate_fairly(
     The nodes must be empty copies. Earlier demands come first if not every step gets a worker.
     """
     trial = list(nodes)
+    searches = {demand.first: _NodeSearch(trial, demand) for demand in demands}
     counts = {demand.first: 0 for demand in demands}
     for demand in demands:
-        if demand.most and _take_one(trial, demand.need):
+        if demand.most and searches[demand.first].place_one():
             counts[demand.first] = 1
     queue = [(_rate(d, 1), d.first, d) for d in demands if counts[d.first] and d.most > 1]
     heapify(queue)
     while queue:
         _, first, demand = heappop(queue)
-        if not _take_one(trial, demand.need):
+        if not searches[first].place_one():
             continue
         counts[first] += 1
         if counts[first] < demand.most:
@@ -55,13 +59,32 @@ def _rate(demand: StepDemand, count: int) -> float:
     return -1.0 if demand.is_fixed else count / max(demand.weight, 1e-12)
 
 
-def _take_one(trial: list[NodeResources], need: Need) -> bool:
-    found = find_node(trial, need)
-    if found is None:
+class _NodeSearch:
+    """Places workers of one step on nodes that only fill up.
+
+    So a node without room needs no second look.
+    """
+
+    def __init__(self, nodes: Iterable[NodeResources], demand: StepDemand) -> None:
+        self._demand = demand
+        self._candidates = [(0.0, position, node) for position, node in enumerate(nodes)]
+
+    def place_one(self) -> bool:
+        demand, need = self._demand, self._demand.need
+        while self._candidates:
+            _, position, node = self._candidates[0]
+            is_full = node.workers_of[demand.first] >= demand.node_limit
+            grant = None if is_full else node.place(need)
+            if grant is None:
+                heappop(self._candidates)
+                continue
+            if not demand.is_spread and 0 < sum(s.units for s in grant.shares) < UNIT:
+                found = find_node((n for _, _, n in self._candidates), need)
+                node, grant = found or (node, grant)
+            node.take(grant, 0 if need.is_special else need.cpus)
+            node.workers_of[demand.first] += 1
+            if demand.is_spread:
+                level = node.fill_level(demand.first, need)
+                heapreplace(self._candidates, (level, position, node))
+            return True
         return False
-    node, grant = found
-    node.take(grant, 0 if need.is_special else need.cpus)
-    if node.free_devices and need.gpus and not any(node.free_devices.values()):
-        trial.remove(node)
-        trial.append(node)  # full ones last: the search ends at the first that fits
-    return True

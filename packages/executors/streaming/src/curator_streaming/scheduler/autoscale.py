@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from math import ceil, inf, log
 
 from curator_streaming.scheduler.allocation import StepDemand, allocate_fairly, throughput
-from curator_streaming.scheduler.budget import NO_LIMIT
 from curator_streaming.scheduler.lifecycle import WorkerLifecycle
-from curator_streaming.scheduler.placement import NodeResources, find_node, without_cpus
-from curator_streaming.scheduler.resources import Need
+from curator_streaming.scheduler.placement import NodeResources, can_hold, find_node, without_cpus
+from curator_streaming.scheduler.resources import NO_LIMIT, Need
 from curator_streaming.scheduler.state import (
     MIN_CALL_SHARE,
     Node,
@@ -120,8 +119,11 @@ class Autoscaler:
             weight = (step.cost.seconds_per_task or average) * flow[spec.first]
             most = self._max_workers(step, flow)
             need = without_cpus(spec.need) if step.shares_cpus else spec.need
-            is_fixed = spec.num_workers is not None
-            demands.append(StepDemand(spec.first, need, weight, most, is_fixed))
+            demands.append(
+                StepDemand(
+                    spec.first, need, weight, most, spec.is_fixed, spec.is_spread, spec.node_limit
+                )
+            )
         return demands
 
     def _tasks_per_source(self) -> Iterator[tuple[int, float]]:
@@ -133,8 +135,8 @@ class Autoscaler:
 
     def _max_workers(self, step: StepState, flow: dict[int, float]) -> int:
         """Return the number beyond which workers would have nothing to do."""
-        if step.spec.num_workers is not None:
-            return step.spec.num_workers if self._may_get_work(step) else 0
+        if step.spec.is_fixed:
+            return self._requested_workers(step) if self._may_get_work(step) else 0
         limit = NO_LIMIT
         if self.state.sources_ended:
             limit = ceil(self._tasks_to_come(step, flow) / step.spec.batch_size)
@@ -143,6 +145,12 @@ class Autoscaler:
         if step.cost.seconds_per_task is not None and step.pool.idle * 10 > step.pool.ready:
             limit = min(limit, max(step.pool.size, 1))
         return limit
+
+    def _requested_workers(self, step: StepState) -> int:
+        spec, nodes = step.spec, self.state.nodes.values()
+        if spec.workers_per_node is None:
+            return spec.num_workers or 0
+        return spec.workers_per_node * sum(can_hold(node.capacity, spec.need) for node in nodes)
 
     def _cpu_share(self, step: StepState, flow: dict[int, float]) -> int:
         """Return the workers needed to keep up with what all CPUs together can process."""
@@ -213,6 +221,8 @@ class Autoscaler:
         limit = self.state.setup_limit(worked_before=step.setup_s is not None)
         if step.failed_setups >= limit and not step.pool.ready:
             return False  # wait for those that are still being set up
+        if step.spec.is_fixed and self.state.now < self.state.nodes_expected_until:
+            return False
         nodes = [
             node
             for node in self.state.nodes.values()

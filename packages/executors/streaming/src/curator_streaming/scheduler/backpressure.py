@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from curator_streaming.scheduler.actions import Pause, RequestSources, Resume
-from curator_streaming.scheduler.budget import NO_LIMIT
+from curator_streaming.scheduler.resources import NO_LIMIT
 from curator_streaming.scheduler.state import Call, SchedulerState, StepState
 
 _STALLED_S = 1.0

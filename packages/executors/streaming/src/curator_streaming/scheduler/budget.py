@@ -1,8 +1,8 @@
 """The byte budget: bytes in use at each boundary between steps, and their limits."""
 
+from curator_streaming.scheduler.resources import NO_LIMIT
 from curator_streaming.scheduler.settings import Settings
 
-NO_LIMIT = 1 << 60
 _BOUNDARY_SHARE = 0.6
 """The share of all bytes that may wait at one boundary."""
 

@@ -23,6 +23,8 @@ from curator_streaming.scheduler.stats import Summary, UtilizationSampler, summa
 from curator_streaming.scheduler.steps import StepSpec, split_spec
 
 _MAX_SLOTS = 8
+_JOIN_GRACE_S = 1.5
+"""How long after a node joined to wait for those that are expected."""
 
 
 class Scheduler:
@@ -148,6 +150,8 @@ class Scheduler:
 
     def _node_joined(self, event: events.NodeJoined) -> None:
         self._lifecycle.add_node(Node(event.node, event.capacity))
+        grace = _JOIN_GRACE_S if event.pending else 0.0
+        self._state.nodes_expected_until = self._state.now + grace
         if not self._is_ending:
             self._shared_workers.start()
             self._next_autoscale = 0.0

@@ -14,11 +14,12 @@ from curator_streaming.scheduler.resources import Capacity
 
 @dataclass(frozen=True, slots=True)
 class NodeJoined:
-    """A node can be used from now on."""
+    """A node can be used from now on. `pending`: how many more are expected in a moment."""
 
     at: float
     node: str
     capacity: Capacity
+    pending: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import count
 
 from curator_streaming.scheduler.actions import StartWorker, StopWorker
 from curator_streaming.scheduler.dispatch import Dispatcher
-from curator_streaming.scheduler.placement import find_node, without_cpus
-from curator_streaming.scheduler.resources import UNIT, Grant
+from curator_streaming.scheduler.placement import (
+    can_hold,
+    find_least_filled,
+    find_node,
+    without_cpus,
+)
+from curator_streaming.scheduler.resources import NO_LIMIT, UNIT, Grant
 from curator_streaming.scheduler.state import (
     DRAINING,
     READY,
@@ -49,8 +55,7 @@ class WorkerLifecycle:
             fitting = max(1, node.cpus // smallest)
             node.max_shared_workers = min(fitting, limit) if limit else fitting
         for step in state.shared_steps:
-            need = step.spec.need
-            if need.cpus <= node.cpus and need.memory <= node.capacity.memory:
+            if can_hold(node.capacity, step.spec.need):
                 node.runnable |= step.bit
         state.nodes[node.name] = node
 
@@ -93,12 +98,20 @@ class WorkerLifecycle:
 
     def start_dedicated(self, step: StepState, nodes: Sequence[Node]) -> Worker | None:
         """Start one more worker of this step on one of the nodes; None if it fits nowhere."""
-        need = step.spec.need
-        found = find_node(nodes, without_cpus(need) if step.shares_cpus else need)
+        spec = step.spec
+        need = without_cpus(spec.need) if step.shares_cpus else spec.need
+        if spec.node_limit < NO_LIMIT:
+            existing = Counter(worker.node.name for worker in step.pool.workers.values())
+            nodes = [node for node in nodes if existing[node.name] < spec.node_limit]
+        if spec.is_spread:
+            found = find_least_filled(nodes, need, spec.first)
+        else:
+            found = find_node(nodes, need)
         if found is None:
             return None
         node, grant = found
         node.take(grant, self._promised_cpus(step))
+        node.workers_of[spec.first] += 1
         worker = self._start(step.pool, node, grant)
         worker.warm = worker.setting_up = step.bit
         step.warm_workers += 1
@@ -130,7 +143,7 @@ class WorkerLifecycle:
 
     def _promised_cpus(self, step: StepState) -> int:
         need = step.spec.need
-        return 0 if need.is_special or step.spec.num_workers is not None else need.cpus
+        return 0 if need.is_special or step.spec.is_fixed else need.cpus
 
     def set_ready(self, worker: Worker) -> None:
         if worker is self.spare:
@@ -176,6 +189,8 @@ class WorkerLifecycle:
         pool.remove_available(worker)
         pool.leaving += 1
         pool.ready -= worker.state == READY
+        if pool.first is not None:
+            worker.node.workers_of[pool.first] -= 1
         worker.node.waiters.pop(worker, None)
         worker.node.priority_waiters.pop(worker, None)
 

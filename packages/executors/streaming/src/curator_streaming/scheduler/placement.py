@@ -1,5 +1,6 @@
 """Placement: what is free on a node, and which node takes a worker."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
@@ -20,7 +21,7 @@ class NodeResources:
 
     __slots__ = (
         "capacity", "cpus", "cpus_promised", "device_memory", "free_custom", "free_devices",
-        "free_memory", "name",
+        "free_memory", "name", "workers_of",
     )  # fmt: skip
 
     def __init__(self, name: str, capacity: Capacity) -> None:
@@ -34,10 +35,12 @@ class NodeResources:
         self.free_devices = {device.index: UNIT for device in capacity.devices}
         self.device_memory = {device.index: device.memory for device in capacity.devices}
         self.free_custom = {name: units_available(n) for name, n in (capacity.custom or {}).items()}
+        self.workers_of: Counter[int] = Counter()
+        """Dedicated workers that are not leaving, by the first stage of their step."""
 
     def place(self, need: Need) -> Grant | None:
         """Return what a worker with this need would get here, or None if it does not fit."""
-        if need.memory > self.free_memory:
+        if need.memory > self.free_memory or not has_labels(self.capacity, need):
             return None
         if any(self.free_custom.get(name, 0) < amount for name, amount in need.custom):
             return None
@@ -55,6 +58,11 @@ class NodeResources:
     def give_back(self, grant: Grant, cpus: int = 0) -> None:
         self._change(grant, +1)
         self.cpus_promised -= cpus
+
+    def fill_level(self, first: int, need: Need) -> float:
+        """Return how many workers of a step there are, relative to the size of the node."""
+        size = len(self.free_devices) if need.gpus or need.gpu_memory else self.cpus
+        return self.workers_of[first] / (size or 1)
 
     def empty_copy(self) -> "NodeResources":
         return NodeResources(self.name, self.capacity)
@@ -119,8 +127,29 @@ def find_node(nodes: Iterable[AnyNode], need: Need) -> tuple[AnyNode, Grant] | N
     return None if best is None else (best[1], best[2])
 
 
+def find_least_filled(
+    nodes: Iterable[AnyNode], need: Need, first: int
+) -> tuple[AnyNode, Grant] | None:
+    """Return the node with room that has the fewest workers of this step for its size."""
+    for node in sorted(nodes, key=lambda n: (n.fill_level(first, need), n.workers_of.total())):
+        grant = node.place(need)
+        if grant is not None:
+            return node, grant
+    return None
+
+
+def has_labels(capacity: Capacity, need: Need) -> bool:
+    """Whether a node has the type of GPU and the labels that are asked for."""
+    if need.accelerator and need.accelerator != capacity.accelerator:
+        return False
+    labels = capacity.labels or {}
+    return all(labels.get(name) == value for name, value in need.labels)
+
+
 def can_hold(capacity: Capacity, need: Need) -> bool:
     """Whether an empty node of this capacity has room for one worker."""
+    if not has_labels(capacity, need):
+        return False
     custom = {name: units_available(amount) for name, amount in (capacity.custom or {}).items()}
     return (
         need.cpus <= units_needed(capacity.cpus)

@@ -88,7 +88,10 @@ class Recycler:
             return self.lifecycle.start_shared_on(worker.node)
         step = self.state.steps[first]
         nodes = [node for node in self.state.nodes.values() if not node.excluded & step.bit]
-        return self.lifecycle.start_dedicated(step, nodes)
+        here = [node for node in nodes if node is worker.node]
+        return self.lifecycle.start_dedicated(step, here) or self.lifecycle.start_dedicated(
+            step, nodes
+        )
 
     def _find_reason(self, worker: Worker, rss: int) -> str:
         limits = self._limits_of(worker)

@@ -11,6 +11,7 @@ UNIT = 10_000
 """One CPU, one GPU or one of a custom resource: the smallest share is a ten-thousandth."""
 
 GB = 1024**3
+NO_LIMIT = 1 << 60
 
 
 def units_needed(amount: float) -> int:
@@ -32,6 +33,11 @@ class Need:
     gpu_memory: int = 0
     memory: int = 0
     custom: tuple[tuple[str, int], ...] = ()
+    accelerator: str = ""
+    """A type of GPU, as Ray names it; empty for any."""
+
+    labels: tuple[tuple[str, str], ...] = ()
+    """Labels that the node must have."""
 
     @classmethod
     def of(cls, resources: Resources) -> Self:
@@ -41,6 +47,8 @@ class Need:
             gpu_memory=ceil(resources.gpu_memory_gb * GB),
             memory=ceil(resources.memory_gb * GB),
             custom=tuple((name, units_needed(n)) for name, n in sorted(resources.custom.items())),
+            accelerator=resources.accelerator,
+            labels=tuple(sorted(resources.labels.items())),
         )
 
     @property
@@ -52,11 +60,14 @@ class Need:
         parts = [f"{self.cpus / UNIT:g} CPU{'s' * (self.cpus != UNIT)}"]
         if self.gpus:
             parts.append(f"{self.gpus / UNIT:g} GPU{'s' * (self.gpus != UNIT)}")
+        if self.accelerator:
+            parts.append(f"of type {self.accelerator}")
         if self.gpu_memory:
             parts.append(f"{self.gpu_memory / GB:g} GB of one GPU")
         if self.memory:
             parts.append(f"{self.memory / GB:g} GB of memory")
         parts += [f"{amount / UNIT:g} {name}" for name, amount in self.custom]
+        parts += [f"the label {name}={value}" for name, value in self.labels]
         return ", ".join(parts)
 
 
@@ -76,6 +87,9 @@ class Capacity:
     memory: int
     devices: tuple[Device, ...] = ()
     custom: Mapping[str, float] | None = None
+    labels: Mapping[str, str] | None = None
+    accelerator: str = ""
+    """The type of its GPUs."""
 
 
 @dataclass(frozen=True, slots=True)

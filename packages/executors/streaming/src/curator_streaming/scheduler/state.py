@@ -11,10 +11,10 @@ from math import sqrt
 
 from curator_streaming.scheduler.actions import Action, Decision, Explain, Release
 from curator_streaming.scheduler.blocks import Block, StoredBlock, TaskRange
-from curator_streaming.scheduler.budget import NO_LIMIT, ByteBudget
+from curator_streaming.scheduler.budget import ByteBudget
 from curator_streaming.scheduler.placement import NodeResources
 from curator_streaming.scheduler.queues import StepQueue
-from curator_streaming.scheduler.resources import UNIT, Capacity, Grant
+from curator_streaming.scheduler.resources import NO_LIMIT, UNIT, Capacity, Grant
 from curator_streaming.scheduler.settings import Settings
 from curator_streaming.scheduler.steps import StepSpec
 
@@ -283,7 +283,7 @@ class StepState:
     @property
     def shares_cpus(self) -> bool:
         """Whether more workers than CPUs are allowed, because their number was requested."""
-        return self.spec.num_workers is not None and not self.spec.need.is_special
+        return self.spec.is_fixed and not self.spec.need.is_special
 
     @property
     def first_sample_at(self) -> float | None:
@@ -383,6 +383,9 @@ class SchedulerState:
         self.blocks: dict[Hashable, StoredBlock] = {}
         self.budget = ByteBudget(settings, self.length)
         self.barriers = Barriers(is_on=settings.has_barriers)
+        self.nodes_expected_until = 0.0
+        """A fixed number of workers is not spread before then, because nodes are still joining."""
+
         self.last_done = 0.0
         self.sources_ended = False
         self.ready = 0

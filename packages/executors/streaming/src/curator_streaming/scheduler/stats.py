@@ -257,8 +257,10 @@ def _workers(step: StepState, sampler: UtilizationSampler) -> Bottleneck:
     who = "its worker was" if times.most == 1 else f"its {times.most} workers were"
     evidence = f"{who} busy {_percent(load)} of the time"
     advice = f"more resources for it ({spec.need} each), or a faster {spec.name}, would help most"
-    if spec.num_workers is not None:
-        advice = f"more workers would help: num_workers fixes them at {spec.num_workers}"
+    if spec.is_fixed:
+        option = "num_workers" if spec.num_workers is not None else "workers_per_node"
+        number = spec.num_workers or spec.workers_per_node
+        advice = f"more workers would help: {option} fixes them at {number}"
     return Bottleneck(spec.name, load, evidence, advice)
 
 

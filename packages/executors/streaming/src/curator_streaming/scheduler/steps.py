@@ -7,7 +7,7 @@ from typing import Self
 from curator_core import PlannedStage
 from curator_core.model.stages import AnyStage
 
-from curator_streaming.scheduler.resources import GB, Need
+from curator_streaming.scheduler.resources import GB, NO_LIMIT, UNIT, Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,10 @@ class StepSpec:
     num_workers: int | None = None
     """A fixed number of workers, if the stage asks for one."""
 
+    workers_per_node: int | None = None
+    """A fixed number of workers on each node."""
+
+    max_workers_per_node: int | None = None
     batch_size: int = 1
     """How many tasks its stages prefer to get together."""
 
@@ -57,6 +61,21 @@ class StepSpec:
     @property
     def name(self) -> str:
         return "+".join(self.names)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the number of workers was requested."""
+        return self.num_workers is not None or self.workers_per_node is not None
+
+    @property
+    def node_limit(self) -> int:
+        """The largest number of workers on one node."""
+        return self.workers_per_node or self.max_workers_per_node or NO_LIMIT
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether its workers are spread over nodes, instead of packed on few of them."""
+        return self.is_fixed or self.need.gpus >= UNIT
 
 
 def plan_steps(
@@ -91,14 +110,18 @@ def split_spec(spec: StepSpec, last: int) -> tuple[StepSpec, StepSpec]:
 
 def _single_step(position: int, planned: PlannedStage) -> StepSpec:
     need = Need.of(planned.resources)
-    is_fixed = planned.num_workers is not None
+    stage = planned.stage
+    per_node = stage.workers_per_node, stage.max_workers_per_node
+    is_counted = planned.num_workers is not None or any(per_node)
     return StepSpec(
         first=position,
         last=position,
         names=(planned.name,),
         need=need,
-        is_dedicated=need.is_special or is_fixed or bool(planned.runtime_env),
+        is_dedicated=need.is_special or is_counted or bool(planned.runtime_env),
         num_workers=planned.num_workers,
+        workers_per_node=stage.workers_per_node,
+        max_workers_per_node=stage.max_workers_per_node,
         batch_size=planned.batch_size if planned.stage.works_on_batches else 1,
         timeout_s=planned.policy.timeout_s or 0.0,
         limits=tuple(RecyclingLimits.of(part.stage) for part in planned.parts),
