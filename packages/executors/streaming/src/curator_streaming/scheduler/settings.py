@@ -22,7 +22,7 @@ class Settings:
     driver_call_s: float = 0.001
     """What a call costs the driving thread, roughly."""
 
-    max_driver_load: float = 0.3
+    max_driver_load: float = 0.35
     """The share of its time that the driving thread should spend on calls; tasks come on top."""
 
     max_tasks_per_call: int = 4096
