@@ -43,36 +43,12 @@ def without_numba(code: str, engine: str) -> str:
 
 FILTER = """
 import sys
-from curator_core import DocumentBatch, WorkerInfo
-from curator_text import WordCountFilter
-batch = DocumentBatch.from_pylist([{"text": "a b c"}, {"text": "a"}])
-kept, dropped = WordCountFilter(2).process(batch)
+from curator_core import DocumentBatch
+from curator_text import NumbersFilter
+batch = DocumentBatch.from_pylist([{"text": "a b c"}, {"text": "123"}])
+kept, dropped = NumbersFilter().process(batch)
 print(kept.num_items, dropped.items, "numba" in sys.modules)
 """
-
-
-SET_UP = """
-from curator_core import WorkerInfo
-from curator_text import WordCountFilter
-WordCountFilter(2).setup(WorkerInfo())
-"""
-
-
-@pytest.fixture(scope="module")
-def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compile the kernels that the tests need, once."""
-    pytest.importorskip("numba")
-    folder = tmp_path_factory.mktemp("kernels")
-    output = python(FILTER, NUMBA_CACHE_DIR=str(folder), **{VARIABLE: "compiled"})
-    assert output.split() == ["1", "1", "True"]
-    return folder
-
-
-def test_variable_sets_the_engine(kernels: Path) -> None:
-    cached = {"NUMBA_CACHE_DIR": str(kernels)}
-    assert python(FILTER, **cached, **{VARIABLE: "auto"}).split() == ["1", "1", "False"]
-    assert python(SET_UP + FILTER, **cached, **{VARIABLE: "auto"}).split() == ["1", "1", "True"]
-    assert python(SET_UP + FILTER, **cached, **{VARIABLE: "python"}).split() == ["1", "1", "False"]
 
 
 def test_python_engine_runs_without_numba_unless_compiled_is_required() -> None:
@@ -109,8 +85,8 @@ def test_subclass_runs_in_python() -> None:
     assert not Stricter().has_kernel()
 
 
-LOAD = """
-import logging, sys
+SET_UP = """
+import logging
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 from curator_core import WorkerInfo
 from curator_text import NumbersFilter
@@ -132,7 +108,7 @@ def parallel(tmp_path_factory: pytest.TempPathFactory) -> ParallelCompilation:
     pytest.importorskip("numba")
     folder = tmp_path_factory.mktemp("parallel")
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), VARIABLE: "compiled"}
-    command = [sys.executable, "-c", LOAD]
+    command = [sys.executable, "-c", SET_UP]
     started = [
         subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
         for _ in range(3)
@@ -148,17 +124,23 @@ def test_concurrent_processes_compile_once(parallel: ParallelCompilation) -> Non
     kernels = list(parallel.folder.rglob("*fill_characters*.nbc"))
     assert len(kernels) == 1
     written = kernels[0].stat().st_mtime_ns
-    assert python(LOAD, NUMBA_CACHE_DIR=str(parallel.folder), **{VARIABLE: "compiled"}) == ""
+    assert python(SET_UP, NUMBA_CACHE_DIR=str(parallel.folder), **{VARIABLE: "compiled"}) == ""
     assert kernels[0].stat().st_mtime_ns == written
 
 
-def test_compiled_kernels_are_loaded_without_a_lock(
-    parallel: ParallelCompilation,
-) -> None:
+def test_variable_sets_the_engine(parallel: ParallelCompilation) -> None:
+    folder = {"NUMBA_CACHE_DIR": str(parallel.folder)}
+    assert python(FILTER, **folder, **{VARIABLE: "compiled"}).split() == ["1", "1", "True"]
+    assert python(FILTER, **folder, **{VARIABLE: "auto"}).split() == ["1", "1", "False"]
+    assert python(SET_UP + FILTER, **folder, **{VARIABLE: "auto"}).split() == ["1", "1", "True"]
+    assert python(SET_UP + FILTER, **folder, **{VARIABLE: "python"}).split() == ["1", "1", "False"]
+
+
+def test_compiled_kernels_are_loaded_without_a_lock(parallel: ParallelCompilation) -> None:
     holding = "from curator_text.compiled.cache import compile_lock, kernel_folder\n"
     holding += "with compile_lock(kernel_folder()):\n"
     code = "import subprocess, sys\n" + holding
-    code += f"    done = subprocess.run([sys.executable, '-c', {LOAD!r}], timeout=60)\n"
+    code += f"    done = subprocess.run([sys.executable, '-c', {SET_UP!r}], timeout=60)\n"
     code += "print(done.returncode)"
     assert python(code, NUMBA_CACHE_DIR=str(parallel.folder), **{VARIABLE: "compiled"}) == "0\n"
 
