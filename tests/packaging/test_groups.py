@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = ["tests/executors/actor_pool/test_chunking.py", "tests/executors/actor_pool/test_rounds.py"]
+FILES = [
+    "tests/executors/actor_pool/test_call_size.py",
+    "tests/executors/actor_pool/test_placement.py",
+]
 
 
 def test_what_is_in_one_file_is_run_by_one_process() -> None:

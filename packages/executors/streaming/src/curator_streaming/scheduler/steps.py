@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from curator_core import PlannedStage
-from curator_core.model.stages import AnyStage
+from curator_core import AnyStage, PlannedStage
 
 from curator_streaming.scheduler.resources import GB, NO_LIMIT, UNIT, Need
 
