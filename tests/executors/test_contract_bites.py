@@ -120,7 +120,11 @@ GUILTY: list[tuple[type[Executor], str, str]] = [
     (NeverTearsDown, "test_after_a_failure", "was set up and never torn down"),
     (NeverTearsDown, "test_a_reader_that_leaves_stops_the_work", "never torn down"),
     (SetsUpForEverySource, "test_after_success", "was set up more than once"),
-    (GivesAllAtTheEnd, "test_the_first_output_comes_while_others_are_still_at_work", "nobody saw"),
+    (
+        GivesAllAtTheEnd,
+        "test_the_first_output_comes_while_others_are_still_at_work",
+        "the first output did not arrive",
+    ),
     (LosesASource, "test_every_task_passes_every_stage", "the executor lost 1 of the sources"),
     (LosesAnOutput, "test_every_task_passes_every_stage", "assert"),
     (GivesTwice, "test_every_task_passes_every_stage", "assert"),

@@ -151,6 +151,11 @@ class TestWhatObserversSee:
         assert kinds.count("sources_done") == 4
         assert "snapshot" not in kinds
 
+    def test_observers_may_be_a_generator(self) -> None:
+        recorder = Recorder()
+        pipeline().run(HERE, TASKS, observers=(one for one in [recorder]))
+        assert recorder.calls
+
     def test_events_are_not_collected_for_others(self) -> None:
         stream = pipeline().stream(HERE, TASKS, observers=[Recorder()])
         assert not stream.run.events.has_listener("sources_done")

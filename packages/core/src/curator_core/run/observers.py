@@ -237,11 +237,10 @@ def observe(given: Iterable[Observer], log_lines: Observer, *, progress: bool) -
     `progress=False` leaves out the log lines and installed observers that claim the terminal.
     """
     progress = progress and os.environ.get(VARIABLE) != "0"
-    is_claimed = any(observer.claims_terminal for observer in given)
-    chosen = []
-    for observer in given:
+    chosen = list(given)
+    is_claimed = any(observer.claims_terminal for observer in chosen)
+    for observer in chosen:
         observer.prepare()
-        chosen.append(observer)
     for observer in _installed():
         claims = observer.claims_terminal
         if (progress and not is_claimed) or not claims:
