@@ -284,7 +284,6 @@ class RayCluster:
         self._environment.pop("CURATOR_EXECUTOR", None)
         self.has_jobs = has_job_server()
         self._job_port = free_port()
-        self._nodes: list[subprocess.Popen[bytes]] = []
         self.address = ""
 
     def start_head(self) -> None:
@@ -301,21 +300,15 @@ class RayCluster:
         self._start_node("--num-cpus=1", f"--address={self.address}")
 
     def _start_node(self, *options: str) -> str:
-        """Start a node, and return what `ray start` printed once it runs."""
-        log = self._folder / f"node-{token_hex(4)}.log"
+        # Not `--block`: it ends a node if Ray's client server, which is not used, starts too late.
         command = [
-            "ray", "start", "--block", *options, "--object-store-memory=150000000",
+            "ray", "start", *options, "--object-store-memory=150000000",
             "--dashboard-agent-listen-port=0", "--min-worker-port=0", "--max-worker-port=0",
             "--disable-usage-stats",
         ]  # fmt: skip
-        with log.open("wb") as file:
-            node = self._popen(command, stdout=file)
-        self._nodes.append(node)
-        last = "This command will now block"
-        eventually(lambda: last in log.read_text() or node.poll() is not None, LIMIT_S)
-        logs = [file.read_text() for file in self._folder.glob("node-*.log")]
-        assert last in log.read_text(), "\n\n".join(logs)
-        return log.read_text()
+        code, output = finish(self._popen(command))
+        assert code == 0, output
+        return output
 
     def submit(self, entrypoint: str, working_dir: Path) -> "subprocess.Popen[bytes]":
         """Start a command as `ray job submit` does, or else with what that gives to it."""
@@ -330,11 +323,11 @@ class RayCluster:
         return self._popen(shlex.split(command), cwd=folder, RAY_ADDRESS=self.address)
 
     def _popen(
-        self, command: list[str], stdout: Any = subprocess.PIPE, cwd: Path | None = None, **env: str
+        self, command: list[str], cwd: Path | None = None, **env: str
     ) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
-            command, env=self._environment | env, cwd=cwd or self._folder, stdout=stdout,
-            stderr=subprocess.STDOUT,
+            command, env=self._environment | env, cwd=cwd or self._folder,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
 
     def processes(self, script: str = "") -> list[Any]:
@@ -357,8 +350,6 @@ class RayCluster:
             for process in left:
                 process.kill()
             time.sleep(0.02)
-        for node in self._nodes:
-            node.wait()
 
 
 @contextmanager
