@@ -19,6 +19,7 @@ class ResourceAudit:
     def __init__(self) -> None:
         self._cpus: dict[str, int] = {}
         self._held: dict[int, int] = {}
+        self._paused: set[int] = set()
         self._memory: dict[str, int] = {}
         self._devices: dict[tuple[str, str], int] = {}
         self._custom: dict[tuple[str, str], int] = {}
@@ -56,11 +57,21 @@ class ResourceAudit:
         self._open[worker.number].remove(spec.need.cpus)
         self._update_cpus(worker)
 
+    def pause(self, worker: SimulatedWorker) -> None:
+        """A paused generator holds no CPUs."""
+        self._paused.add(worker.number)
+        self._update_cpus(worker)
+
+    def resume(self, worker: SimulatedWorker) -> None:
+        self._paused.discard(worker.number)
+        self._update_cpus(worker)
+
     def _update_cpus(self, worker: SimulatedWorker) -> None:
         """A worker runs one call at a time: it holds the CPUs of the largest of its calls."""
         node = worker.node.name
         before = self._held.get(worker.number, 0)
-        now = max(self._open.get(worker.number, ()), default=0)
+        is_paused = worker.number in self._paused
+        now = 0 if is_paused else max(self._open.get(worker.number, ()), default=0)
         self._held[worker.number] = now
         self._cpus[node] += before - now
         _check(self._cpus[node], f"CPUs of {node}")

@@ -80,6 +80,8 @@ class Simulation:
             actions.GiveUp: self._give_up,
             actions.Fail: self._fail,
             actions.TearDown: self._tear_down,
+            actions.Pause: self._pause,
+            actions.Resume: self._resume,
         }
         for node in nodes:
             self.audit.add_node(node)
@@ -267,6 +269,9 @@ class Simulation:
                 lambda: self._measured(worker, first, setup),
             )
         begun = start + setup
+        if step.yields:
+            self.at(begun + step.duration(call.tasks[0], begun), lambda: self._yield(worker, call))
+            return
         seconds = 0.0
         for task in call.tasks:
             if task in step.poison and not call.dispatch.quarantine:
@@ -276,6 +281,47 @@ class Simulation:
         seconds = self.delays.overhead_s + seconds * worker.node.slowness
         waited = start - worker.free_since
         self.at(begun + seconds, lambda: self._end(worker, call, seconds, waited))
+
+    def _yield(self, worker: SimulatedWorker, call: SimulatedCall) -> None:
+        """Yield the next output of a generator, or wait until it is resumed."""
+        if worker.is_gone:
+            return
+        call.is_blocked = call.is_paused
+        if call.is_blocked:
+            return
+        step = self.steps[call.dispatch.first]
+        task = call.tasks[call.yielded // step.fan_out]
+        child = task * CHILDREN + call.yielded % step.fan_out
+        call.yielded += 1
+        size = step.output_bytes
+        block = self._block([child], size, worker.node.name)
+        self.add_event(events.CallYielded(self.now, call.dispatch.call, (block,)))
+        if call.yielded < len(call.tasks) * step.fan_out:
+            seconds = step.duration(task, self.now)
+            self.at(self.now + seconds, lambda: self._yield(worker, call))
+            return
+        seconds = call.yielded * step.seconds(self.now)
+        self.at(self.now, lambda: self._end(worker, call, seconds, 0.0))
+
+    def _find_call(self, number: int) -> tuple[SimulatedWorker, SimulatedCall] | None:
+        for worker in self.workers.values():
+            for call in worker.calls:
+                if call.dispatch.call == number:
+                    return worker, call
+        return None
+
+    def _pause(self, action: actions.Pause) -> None:
+        if found := self._find_call(action.call):
+            found[1].is_paused = True
+            self.audit.pause(found[0])
+
+    def _resume(self, action: actions.Resume) -> None:
+        if found := self._find_call(action.call):
+            worker, call = found
+            call.is_paused = False
+            self.audit.resume(worker)
+            if call.is_blocked:
+                self._yield(worker, call)
 
     def _measured(self, worker: SimulatedWorker, first: int, seconds: float) -> None:
         if not worker.is_gone:
@@ -301,6 +347,8 @@ class Simulation:
     def _outputs(self, worker: SimulatedWorker, call: SimulatedCall) -> tuple[Block, ...]:
         step = self.steps[call.dispatch.first]
         tasks = call.tasks
+        if step.yields:
+            return ()
         if call.dispatch.quarantine:
             self.outcomes.quarantined.update(tasks)
             return ()

@@ -16,6 +16,10 @@ class SimulatedCall:
     dispatch: Dispatch
     tasks: list[int]
     ready_at: float
+    yielded: int = 0
+    is_paused: bool = False
+    is_blocked: bool = False
+    """Whether it waits to yield because it is paused."""
 
 
 @dataclass(eq=False)

@@ -43,6 +43,9 @@ class SimulatedStep:
     output_bytes: int = 1000
     setup_s: float = 0.0
     batch_size: int = 1
+    yields: bool = False
+    """A generator: `seconds` passes before each of its outputs, which it yields one by one."""
+
     poison: frozenset[int] = frozenset()
     """Tasks that kill their worker."""
 

@@ -334,7 +334,8 @@ def test_a_step_is_split_behind_a_stage_that_fans_out():
 
 def test_a_generator_is_paused_while_too_much_waits_behind_it():
     d = make_driver(step(0), step(1), cpus=2, tasks=2, max_queued_bytes=1000)
-    first = d.of(actions.Dispatch)[0]
+    first, second = d.of(actions.Dispatch)
+    d.done(second)
     replies = []
     for _ in range(4):
         replies += d.send(events.CallYielded, first.call, (d.block(1, size=400),))

@@ -16,6 +16,7 @@ with a simulated cluster.
     budget.py          bytes in use, and their limits
     dispatch.py        which worker runs which tasks, and how many per call
     backpressure.py    room for outputs, paused calls, requests for sources
+    generators.py      pausing generators that hold up later steps
     placement.py       where a worker fits
     allocation.py      how many workers each step should have (max-min fair)
     autoscale.py       moves the dedicated workers towards that allocation

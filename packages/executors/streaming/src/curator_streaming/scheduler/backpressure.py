@@ -1,12 +1,11 @@
-"""Backpressure: calls, generators and sources wait while too many bytes are in use behind them."""
+"""Backpressure: calls and sources wait while too many bytes are in use behind them."""
 
 from __future__ import annotations
 
-from curator_streaming.scheduler.actions import Pause, RequestSources, Resume
+from curator_streaming.scheduler.actions import RequestSources
 from curator_streaming.scheduler.resources import NO_LIMIT
-from curator_streaming.scheduler.state import Call, SchedulerState, StepState
+from curator_streaming.scheduler.state import SchedulerState, StepState
 
-_STALLED_S = 1.0
 _MIN_AHEAD_S = 0.6
 """How much work should wait for the first step, for each worker."""
 
@@ -55,38 +54,6 @@ class OutputRoom:
             and self.state.budget.undelivered == 0
             and self.state.active >> (step.spec.last + 1) == 0
         )
-
-
-class CallPauser:
-    """Pauses generator calls, but only while later work can free space."""
-
-    def __init__(self, state: SchedulerState) -> None:
-        self.state = state
-
-    def pause_if_full(self, call: Call) -> None:
-        state = self.state
-        pool = call.worker.pool
-        paused = sum(other.worker.pool is pool for other in state.paused.values())
-        if call.paused or pool.ready - paused <= 1 or not self._has_work_behind(call):
-            return
-        if not state.budget.fits(call.last, 1.0):
-            call.paused = True
-            state.paused[call.id] = call
-            state.actions.append(Pause(call.id))
-
-    def resume(self) -> None:
-        state = self.state
-        has_stalled = state.now - state.last_done > _STALLED_S and not state.budget.undelivered
-        for call in list(state.paused.values()):
-            has_room = state.budget.fits(call.last, 0.9)
-            if has_stalled or has_room or not self._has_work_behind(call):
-                call.paused = False
-                del state.paused[call.id]
-                state.actions.append(Resume(call.id))
-
-    def _has_work_behind(self, call: Call) -> bool:
-        state = self.state
-        return bool(state.active >> (call.last + 1) or state.budget.undelivered)
 
 
 class SourceRequests:

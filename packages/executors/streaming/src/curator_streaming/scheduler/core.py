@@ -8,11 +8,12 @@ from typing import Any
 from curator_streaming.scheduler import events
 from curator_streaming.scheduler.actions import Action, Fail
 from curator_streaming.scheduler.autoscale import Autoscaler
-from curator_streaming.scheduler.backpressure import CallPauser, SourceRequests
+from curator_streaming.scheduler.backpressure import SourceRequests
 from curator_streaming.scheduler.blocks import Block, TaskRange
 from curator_streaming.scheduler.dispatch import Dispatcher
 from curator_streaming.scheduler.events import Event
 from curator_streaming.scheduler.faults import FaultHandler, MissingResources
+from curator_streaming.scheduler.generators import GeneratorControl
 from curator_streaming.scheduler.lifecycle import WorkerLifecycle
 from curator_streaming.scheduler.recycling import Recycler
 from curator_streaming.scheduler.settings import Settings
@@ -41,7 +42,7 @@ class Scheduler:
         self._missing = MissingResources(self._state)
         self._sources = SourceRequests(self._state)
         self._faults = FaultHandler(self._state)
-        self._pauser = CallPauser(self._state)
+        self._generators = GeneratorControl(self._state, self._dispatcher, self._lifecycle)
         self._recycler = Recycler(self._state, self._lifecycle)
         self._sampler = UtilizationSampler(self._state)
         self._stop_at: float | None = None
@@ -130,7 +131,7 @@ class Scheduler:
         if state.blocked & state.ready:
             self._dispatcher.run_blocked()
         if state.paused:
-            self._pauser.resume()
+            self._generators.resume()
         if not self._is_stopping:
             self._sources.request_more()
         if not state.active and self.is_done and not self._is_ending:
@@ -161,7 +162,7 @@ class Scheduler:
         node = state.nodes.pop(event.node, None)
         if node is None:
             return
-        for worker in [w for w in state.workers.values() if w.node is node]:
+        for worker in list(node.workers.values()):
             self._faults.requeue(self._lifecycle.remove(worker))
         state.explain("node", f"{event.node}: {event.reason}")
         self._next_autoscale = 0.0
@@ -218,8 +219,9 @@ class Scheduler:
 
     def _call_yielded(self, event: events.CallYielded) -> None:
         if call := self._state.calls.get(event.call):
+            self._generators.record_yield(call)
             self._add_outputs(call, event.outputs)
-            self._pauser.pause_if_full(call)
+            self._generators.pause_if_full(call)
 
     def _call_done(self, event: events.CallDone) -> None:
         state = self._state
@@ -383,6 +385,7 @@ class Scheduler:
             self._setups.exclusions.expire()
             self._shared_workers.start()
             self._shared_workers.update_spare()
+            self._generators.update()
             self._autoscale()
         self._refill_all()
 

@@ -117,7 +117,7 @@ class Dispatcher:
 
     def refill(self, worker: Worker, has_priority: bool = False) -> bool:
         """Give a worker calls until its slots are full; return whether it got one."""
-        if worker.state != READY:
+        if worker.state != READY or (worker.calls and worker.calls[0].paused):
             return False
         node, pool = worker.node, worker.pool
         if node.waiters or node.priority_waiters:
@@ -145,6 +145,10 @@ class Dispatcher:
             self._max_tasks = self.room.max_tasks(step) if state.ready & step.bit else 0
             return step if self._max_tasks else None
         wanted = state.ready & worker.node.runnable & (worker.warm | state.cheap | state.cold)
+        if worker.calls and worker.calls[0].step.is_generator:
+            wanted &= (worker.calls[0].step.bit << 1) - 1  # it may never end: queue no later steps
+        if worker.node.generators:
+            wanted &= ~self._reserved_by_generators(worker.node)
         urgent = wanted & state.urgent if state.budget.used < self._urgent_below else 0
         while wanted:
             first = (urgent or wanted).bit_length() - 1
@@ -156,6 +160,14 @@ class Dispatcher:
             wanted &= ~step.bit
             urgent &= ~step.bit
         return None
+
+    def _reserved_by_generators(self, node: Node) -> int:
+        """Return the steps that may not use the CPUs of paused generators: all but later ones."""
+        bits = 0
+        for call in node.generators.values():
+            if call.paused:
+                bits |= (call.step.bit << 1) - 1
+        return bits
 
     def _can_set_up(self, worker: Worker, step: StepState) -> bool:
         """Whether the step is set up in this worker, or there is memory for it."""

@@ -57,6 +57,7 @@ class FaultHandler:
         state, step = self.state, call.step
         del state.calls[call.id]
         state.paused.pop(call.id, None)
+        call.worker.node.generators.pop(call.id, None)
         step.calls -= 1
         if call.reserved_bytes:
             state.budget.charge(call.last + 1, -call.reserved_bytes)

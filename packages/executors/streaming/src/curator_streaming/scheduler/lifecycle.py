@@ -122,8 +122,8 @@ class WorkerLifecycle:
         """Tear down stages of idle shared workers on a node where that makes enough room."""
         needed = step.spec.need.memory
         for node in [node for node in nodes if needed and node.free_memory < needed]:
-            shared = self.state.shared.workers.values()
-            idle = [worker for worker in shared if worker.node is node and not worker.calls]
+            shared = [w for w in node.workers.values() if w.pool is self.state.shared]
+            idle = [worker for worker in shared if not worker.calls]
             unused = sum(sum(worker.setup_memory.values()) for worker in idle)
             if node.free_memory + unused < needed:
                 continue
@@ -137,7 +137,7 @@ class WorkerLifecycle:
         state = self.state
         worker = Worker(next(self._ids), node, pool, grant)
         worker.started_at = state.now
-        pool.workers[worker.id] = state.workers[worker.id] = worker
+        pool.workers[worker.id] = state.workers[worker.id] = node.workers[worker.id] = worker
         state.actions.append(StartWorker(worker.id, node.name, pool.first, grant))
         return worker
 
@@ -200,7 +200,7 @@ class WorkerLifecycle:
         if worker.state < DRAINING:
             self._leave_pool(worker)
         pool.leaving -= 1
-        del pool.workers[worker.id], state.workers[worker.id]
+        del pool.workers[worker.id], state.workers[worker.id], node.workers[worker.id]
         node.free_cpus += worker.cpus
         node.free_memory += sum(worker.setup_memory.values())
         if pool.first is None:

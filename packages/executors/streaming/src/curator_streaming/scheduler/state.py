@@ -40,14 +40,18 @@ class Node(NodeResources):
     """A node in use, with the workers on it that wait for CPUs."""
 
     __slots__ = (
-        "excluded", "free_cpus", "max_shared_workers", "priority_waiters", "runnable",
-        "shared_workers", "waiters",
+        "excluded", "free_cpus", "generators", "max_shared_workers", "priority_waiters",
+        "runnable", "shared_workers", "waiters", "workers",
     )  # fmt: skip
 
     def __init__(self, name: str, capacity: Capacity) -> None:
         super().__init__(name, capacity)
         self.free_cpus = self.cpus
         """CPUs that no call holds."""
+
+        self.workers: dict[int, Worker] = {}
+        self.generators: dict[int, Call] = {}
+        """Running calls that have yielded outputs."""
 
         self.shared_workers = 0
         self.max_shared_workers = 0
@@ -223,7 +227,8 @@ class StepState:
 
     __slots__ = (
         "bit", "busy_s", "bytes_per_task", "calls", "cost", "expected_tasks", "failed_setups",
-        "flush", "max_queued", "max_tasks_per_call", "min_tasks", "output_tasks", "pool", "queue",
+        "flush", "is_generator", "max_queued", "max_tasks_per_call", "min_tasks", "output_tasks",
+        "pool", "queue",
         "queued_since", "seconds_per_task", "setting_up", "setup_memory", "setup_s", "spec",
         "stage_seconds", "target", "tasks_done", "total_setup_s", "unplaceable_since",
         "warm_workers", "warned_large",
@@ -269,7 +274,7 @@ class StepState:
         self.flush = False
         """Whether to run less than a full batch."""
 
-        self.warned_large = False
+        self.warned_large = self.is_generator = False
 
     @property
     def fan_out(self) -> float:
