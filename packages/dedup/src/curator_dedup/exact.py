@@ -22,8 +22,8 @@ from curator_core.io.filesystems import StorageOptions, base_name
 from curator_core.io.shuffle import ExchangeReader
 from curator_core.model.ids import fingerprint
 
+from curator_dedup.cluster_workflow import IndexedWorkflow
 from curator_dedup.columns import DIGEST, binary_column, words_in
-from curator_dedup.document_workflow import IndexedWorkflow
 from curator_dedup.hashing import normalized, text_hashes
 from curator_dedup.index import Crawls
 from curator_dedup.intermediate_files import FolderWriter, batch_for_folder, with_counts

@@ -36,7 +36,7 @@ class RowErrors:
         except Exception as error:  # noqa: BLE001 - runs a user's function
             self._errors[row] = error
 
-    def good(self) -> pa.Table:
+    def good_rows(self) -> pa.Table:
         """Return the rows without an error."""
         table = self._task.data
         if not self._errors:
@@ -44,9 +44,9 @@ class RowErrors:
         is_good = [row not in self._errors for row in range(table.num_rows)]
         return rows_where(table, pa.array(is_good))
 
-    def settle(self, change: Callable[[pa.Table], pa.Table]) -> list[DocumentBatch | Rejected]:
+    def apply(self, change: Callable[[pa.Table], pa.Table]) -> list[DocumentBatch | Rejected]:
         """Return the batch with its good rows changed, and its other rows as rejected."""
-        changed = self._task.with_data(change(self.good()))
+        changed = self._task.with_data(change(self.good_rows()))
         return [changed, *(self._reject_row(row) for row in sorted(self._errors))]
 
     def _reject_row(self, row: int) -> Rejected:

@@ -8,7 +8,7 @@ from curator_core import AnyStage, Pipeline, WorkflowResult
 from curator_core.io.filesystems import join
 from curator_core.io.shuffle import ExchangeReader, ExchangeWriter
 
-from curator_dedup.document_workflow import IndexedWorkflow
+from curator_dedup.cluster_workflow import IndexedWorkflow
 from curator_dedup.fuzzy.clusters import (
     KNOWN,
     MEMBERS,

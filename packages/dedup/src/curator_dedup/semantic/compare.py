@@ -31,7 +31,7 @@ from curator_dedup.passes.group import Indices, Mask, find_roots, run_starts
 from curator_dedup.passes.list import read_parts
 from curator_dedup.passes.sign import EMPTY, TEXT
 from curator_dedup.semantic.matmul import BLOCK_ROWS, MatrixProducts, products_for
-from curator_dedup.semantic.sample import draw_lots
+from curator_dedup.semantic.sample import random_keys
 from curator_dedup.semantic.vectors import Matrix, matrix_in
 
 WhichToKeep: TypeAlias = Literal["hard", "easy", "random"]
@@ -97,7 +97,7 @@ class ClusterComparing(ProcessingStage[FileGroup, DocumentBatch]):
 
     def _ranks(self, documents: pa.Table) -> npt.NDArray[Any]:
         if self.which_to_keep == "random":
-            return draw_lots(documents["digest"].combine_chunks(), self.seed)
+            return random_keys(documents["digest"].combine_chunks(), self.seed)
         similarities: npt.NDArray[Any] = documents["similarity"].to_numpy()
         return similarities if self.which_to_keep == "hard" else -similarities
 

@@ -180,10 +180,12 @@ def _refuse_other_lengths(tables: list[pa.Table]) -> None:
 
 
 def merge_samples(tables: list[pa.Table], size: int, least: int) -> Matrix:
-    """Return the vectors with the smallest lots of all blocks, sorted by lot."""
-    concat_tables = pa.concat_tables([table.select(["lot", "cut", "vector"]) for table in tables])
-    lots = concat_tables["lot"].to_numpy()
-    order = np.argsort(lots, kind="stable")
-    fair = int(np.searchsorted(lots[order], concat_tables["cut"].to_numpy().min(), side="right"))
+    """Return the vectors with the smallest random keys of all blocks, sorted by key."""
+    names = ["random_key", "key_limit", "vector"]
+    merged = pa.concat_tables([table.select(names) for table in tables])
+    keys = merged["random_key"].to_numpy()
+    order = np.argsort(keys, kind="stable")
+    limit = merged["key_limit"].to_numpy().min()
+    fair = int(np.searchsorted(keys[order], limit, side="right"))
     number = min(size, max(fair, least))  # better a biased sample than one that is too small
-    return matrix_in(concat_tables["vector"].take(pa.array(order[:number])))
+    return matrix_in(merged["vector"].take(pa.array(order[:number])))

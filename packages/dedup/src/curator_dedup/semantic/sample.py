@@ -36,10 +36,10 @@ class SampledListing(BlockListing):
 
 @dataclass
 class VectorSampling(ProcessingStage[FileGroup, DocumentBatch]):
-    """Return the vectors with the smallest random numbers.
+    """Return the vectors of a block with the smallest random keys.
 
-    Columns: lot (the random number, derived from the vector and the seed), cut (this block's sample
-    has all of its vectors up to this lot), file, row and vector.
+    Columns: random_key (derived from the vector and the seed), key_limit (the sample has all
+    vectors of the block with keys up to this one), file, row and vector.
     """
 
     fans_out = False
@@ -65,14 +65,14 @@ class VectorSampling(ProcessingStage[FileGroup, DocumentBatch]):
 
 
 class _Sample:
-    """Keeps the vectors with the smallest lots."""
+    """Keeps the vectors with the smallest random keys."""
 
     def __init__(self, most: int, seed: int) -> None:
         self._most = most
         self._seed = seed
         self._tables: list[pa.Table] = []
         self._rows = 0
-        self._cut = _ALL
+        self._limit = _ALL
         self.counts: Counter[str] = Counter()
 
     def add(self, part: FilePart, batch: VectorBatch) -> None:
@@ -81,11 +81,11 @@ class _Sample:
         self.counts["numbers"] += matrix.size
         if not len(matrix):
             return
-        lots = draw_lots(vector_hashes(matrix), self._seed)
-        chosen = np.flatnonzero(lots <= self._cut)
+        keys = random_keys(vector_hashes(matrix), self._seed)
+        chosen = np.flatnonzero(keys <= self._limit)
         rows = batch.positions[batch.has][chosen]
         columns = {
-            "lot": pa.array(lots[chosen]),
+            "random_key": pa.array(keys[chosen]),
             "file": pa.array([part.path] * len(chosen), pa.string()),
             "row": pa.array(rows, pa.int64()),
             "vector": vector_column(matrix[chosen]),
@@ -98,16 +98,16 @@ class _Sample:
     def _keep_smallest(self) -> pa.Table:
         table = pa.concat_tables(self._tables)
         if table.num_rows > self._most:
-            lots = table["lot"].to_numpy()
-            self._cut = np.partition(lots, self._most - 1)[self._most - 1]
-            table = table.filter(pa.array(lots <= self._cut))
+            keys = table["random_key"].to_numpy()
+            self._limit = np.partition(keys, self._most - 1)[self._most - 1]
+            table = table.filter(pa.array(keys <= self._limit))
         self._tables, self._rows = [table], table.num_rows
         return table
 
     def table(self) -> pa.Table:
         table = self._keep_smallest()
-        cut = pa.array(np.full(table.num_rows, self._cut))
-        return with_counts(table.append_column("cut", cut), self.counts)
+        limits = pa.array(np.full(table.num_rows, self._limit))
+        return with_counts(table.append_column("key_limit", limits), self.counts)
 
 
 def vector_hashes(matrix: Matrix) -> pa.Array:
@@ -118,11 +118,10 @@ def vector_hashes(matrix: Matrix) -> pa.Array:
     return binary_column(text_hashes(pieces))
 
 
-def draw_lots(digests: pa.Array | pa.ChunkedArray, seed: int) -> npt.NDArray[np.uint64]:
-    """Return a random number for each vector, which depends on the seed."""
+def random_keys(digests: pa.Array | pa.ChunkedArray, seed: int) -> npt.NDArray[np.uint64]:
+    """Return a pseudo-random number for each vector, which depends on the seed."""
     words = words_in(digests)
-    mixed_words = words[:, 0] ^ (
-        words[:, 1] * np.uint64((2 * seed + 1) * _MULTIPLIER & 0xFFFFFFFFFFFFFFFF)
-    )
-    mixed_words ^= mixed_words >> np.uint64(31)
-    return np.asarray(mixed_words * np.uint64(_MULTIPLIER))
+    factor = np.uint64((2 * seed + 1) * _MULTIPLIER & 0xFFFFFFFFFFFFFFFF)
+    keys = words[:, 0] ^ (words[:, 1] * factor)
+    keys ^= keys >> np.uint64(31)
+    return np.asarray(keys * np.uint64(_MULTIPLIER))

@@ -16,7 +16,7 @@ from curator_core import (
 from curator_core.io.partitioning import parse_size
 from curator_core.io.shuffle import ExchangeListing, ExchangeWriter
 
-from curator_dedup.document_workflow import ClusterWorkflow
+from curator_dedup.cluster_workflow import ClusterWorkflow
 from curator_dedup.input_fields import sample_fields
 from curator_dedup.intermediate_files import counts_in
 from curator_dedup.option_checks import too_small
@@ -226,7 +226,7 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
         sampling = VectorSampling(
             self.embedding_field, self._sample_size, self.random_state, self.storage_options
         )
-        writer = self._exchange("sample", "lot", 1)
+        writer = self._exchange("sample", "random_key", 1)
         return self.intermediate_pipeline("sample", [listing, sampling, writer])
 
     def _train(self, n_clusters: int) -> Pipeline:

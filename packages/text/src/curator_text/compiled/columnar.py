@@ -27,8 +27,17 @@ def evaluate_column(rules: Sequence[Any], column: pa.ChunkedArray) -> RuleResult
     return evaluation.results(column.type)
 
 
+_NGRAM_KERNELS = ("top_ngram", "repeated_ngrams")
+"""The kernels of rules with an n-gram length, `n`. All lengths are searched at once."""
+
+
+def _scoring_rule(rule: Any) -> Any:
+    """Return the rule whose kernel computes the scores: a `Score` stores those of another rule."""
+    return rule.rule if rule.kernel == "score_only" else rule
+
+
 class _Evaluation:
-    """The state of each row while rules are applied one after another."""
+    """The outcome of each row while rules are applied one after another."""
 
     def __init__(self, rules: Sequence[Any], buffer: TextBuffer) -> None:
         self.rules = rules
@@ -50,12 +59,8 @@ class _Evaluation:
         """Apply the rules that do not edit."""
         first = int(self.edited is not None)
         is_blank = self._end_blank(first)
-        lengths = [
-            rule.n
-            for rule in (getattr(rule, "rule", rule) for rule in self.rules)
-            if getattr(rule, "kernel", None) in ("top_ngram", "repeated_ngrams")
-            and rule.has_kernel()
-        ]
+        with_kernel = [_scoring_rule(rule) for rule in self.rules if rule.has_kernel()]
+        lengths = [rule.n for rule in with_kernel if rule.kernel in _NGRAM_KERNELS]
         counts = ColumnCounts(self.buffer, lengths)
         positions = range(first, len(self.rules))
         for has_kernel, group in groupby(positions, lambda at: self.rules[at].has_kernel()):
@@ -87,9 +92,7 @@ class _Evaluation:
         return is_blank
 
     def _apply_kernel(self, position: int, counts: ColumnCounts) -> None:
-        rule, rows = self.rules[position], counts.rows
-        if rule.kernel == "score_only":
-            rule = rule.rule
+        rule, rows = _scoring_rule(self.rules[position]), counts.rows
         found = getattr(kernels, rule.kernel)(rule, counts)
         if isinstance(found, list):  # of a rule set: the first reason counts
             for reason, is_broken in found:

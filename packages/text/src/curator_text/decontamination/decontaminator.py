@@ -158,7 +158,7 @@ class Decontaminator(ProcessingStage[DocumentBatch, DocumentBatch]):
 
     def process(self, task: DocumentBatch) -> list[DocumentBatch | Dropped | Rejected]:
         errors = RowErrors(task, find_invalid_utf8(text_column(task.data, self.text_field)))
-        [batch, *rejected] = errors.settle(lambda table: table)
+        [batch, *rejected] = errors.apply(lambda table: table)
         assert isinstance(batch, DocumentBatch)
         texts = text_column(batch.data, self.text_field).to_pylist()
         matches = [None if text is None else self._match(text) for text in texts]

@@ -76,8 +76,8 @@ class ColumnFilter(FunctionRule, TextRule):
             raise reply
         score = None if reply is None else float(reply)
         keeps = score is not None and bool(score) and not math.isnan(score)
-        stays = score is not None and keeps != self.invert
-        return score, None if stays else self.blank_reason
+        is_kept = score is not None and keeps != self.invert
+        return score, None if is_kept else self.blank_reason
 
     def process(self, task: DocumentBatch) -> RuleOutputs:
         texts = read_texts(task, self.text_field)

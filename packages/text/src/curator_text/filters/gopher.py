@@ -80,20 +80,20 @@ class GopherQualityFilter(WordRuleSet):
         self._stops = frozenset(_STOP_WORDS if self.stop_words is None else self.stop_words)
 
     def broken_rule(self, text: DocumentText) -> str | None:
-        wording = text.split_words(self.words)
-        words = wording.words
+        split = text.split_words(self.words)
+        words = split.words
         alphabetic = list(filter(str.isalpha, words))
         return (
             self._wrong_size(words, alphabetic)
             or self._symbols(text, len(words))
             or self._lists(text)
-            or self._odd_words(wording, len(alphabetic))
+            or self._unusual_words(split, len(alphabetic))
         )
 
     def _wrong_size(self, words: list[str], alphabetic: list[str]) -> str | None:
         fewest, most = self.min_doc_words or 0, self.max_doc_words or inf
         shortest, longest = self.min_avg_word_length or 0, self.max_avg_word_length or inf
-        # Purely alphabetic words are always real words; usually they settle the question.
+        # Purely alphabetic words are always real words; usually they are enough.
         sure, letters = len(alphabetic), len("".join(alphabetic))
         if (
             max(1, fewest) <= sure
@@ -138,15 +138,15 @@ class GopherQualityFilter(WordRuleSet):
                 return "gopher_too_many_end_ellipsis"
         return None
 
-    def _odd_words(self, wording: Words, alphabetic: int) -> str | None:
-        words = wording.words
+    def _unusual_words(self, split: Words, alphabetic: int) -> str | None:
+        words = split.words
         least = self.max_non_alpha_words_ratio
         if least and alphabetic / len(words) < least:
-            lettered = sum(any(map(str.isalpha, word)) for word in words)
-            if lettered / len(words) < least:
+            with_letter = sum(any(map(str.isalpha, word)) for word in words)
+            if with_letter / len(words) < least:
                 return "gopher_below_alpha_threshold"
         fewest = self.min_stop_words
-        if fewest and sum(map(wording.counts.__contains__, self._stops)) < fewest:
+        if fewest and sum(map(split.counts.__contains__, self._stops)) < fewest:
             return "gopher_enough_stop_words"
         return None
 
@@ -221,10 +221,10 @@ class GopherRepetitionFilter(WordRuleSet):
 
     def _repeated_phrases(self, text: DocumentText) -> str | None:
         chars = len(text)
-        wording = text.split_words(self.words)
-        repetitions = Repetitions(wording)
+        split = text.split_words(self.words)
+        repetitions = Repetitions(split)
         for length, share in self.top_n_grams:
-            if length > len(wording.words):
+            if length > len(split.words):
                 continue
             if repetitions.top_chars_at_most(length) / chars <= share:
                 continue
@@ -284,13 +284,13 @@ class _Repeated(NamedTuple):
 class Repetitions:
     """The n-grams of a text that occur more than once.
 
-    An n-gram can repeat only if its shorter n-grams repeat. Single words settle most texts, and
-    they are counted much faster than n-grams.
+    An n-gram can repeat only if its shorter n-grams repeat. Most texts are decided by single words,
+    which are counted much faster than n-grams.
     """
 
-    def __init__(self, wording: Words) -> None:
-        self._words = wording.words
-        self._counts = wording.counts
+    def __init__(self, split: Words) -> None:
+        self._words = split.words
+        self._counts = split.counts
         self._levels: dict[int, _Repeated] = {}
 
     @cached_property

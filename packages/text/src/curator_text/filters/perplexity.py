@@ -98,8 +98,8 @@ class PerplexityFilter(TextFilter):
 
     def score(self, text: DocumentText) -> float:
         model = _model(self.model)
-        said = text.lowered if self.lower else text
-        lines = [" ".join(line.split()) for line in said.split("\n") if line.strip()]
+        cased = text.lowered if self.lower else text
+        lines = [" ".join(line.split()) for line in cased.split("\n") if line.strip()]
         lines = [line.replace("\x00", " ").encode("utf-8", "replace").decode() for line in lines]
         total = sum(model.score(line, bos=True, eos=True) for line in lines)
         words = sum(len(line.split()) + 1 for line in lines)  # each line has one end token

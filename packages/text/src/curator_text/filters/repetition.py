@@ -119,13 +119,13 @@ class _NGramRule(WordFilter):
 
     def score(self, text: DocumentText) -> float:
         """Return the share of the text in such n-grams, or 1 if it has fewer than n words."""
-        wording = self.words_of(text)
-        if len(wording.words) < self.n:
+        words = self.words_of(text)
+        if len(words.words) < self.n:
             return 1.0
-        return self.in_runs(text, wording, wording.repeated_ngrams.of_length(self.n))
+        return self.share_in(text, words, words.repeated_ngrams.of_length(self.n))
 
     @abstractmethod
-    def in_runs(self, text: DocumentText, wording: Words, runs: RepeatedNGrams) -> float:
+    def share_in(self, text: DocumentText, words: Words, repeated: RepeatedNGrams) -> float:
         """Return the share of characters that the rule counts, given the repeated n-grams."""
 
 
@@ -148,14 +148,14 @@ class RepeatingTopNGramsFilter(_NGramRule):
         most = percent(self.max_repeating_ngram_ratio)
         return f"over {most} is one run of {self.n} words"
 
-    def in_runs(self, text: DocumentText, wording: Words, runs: RepeatedNGrams) -> float:
-        start = runs.top or 0
-        run = wording.words[start : start + self.n]
-        if wording.is_spaced:
-            said = " ".join(run)
-            return text.count(said) * len(said) / len(text)
+    def share_in(self, text: DocumentText, words: Words, repeated: RepeatedNGrams) -> float:
+        start = repeated.top or 0
+        run = words.words[start : start + self.n]
+        if words.is_spaced:
+            phrase = " ".join(run)
+            return text.count(phrase) * len(phrase) / len(text)
         # Such words may be adjacent without spaces, so use the count from the search.
-        return min(1.0, runs.times * sum(map(len, run)) / len(text))
+        return min(1.0, repeated.times * sum(map(len, run)) / len(text))
 
     def keeps(self, score: float) -> bool:
         return score <= self.max_repeating_ngram_ratio
@@ -177,19 +177,19 @@ class RepeatingDuplicateNGramsFilter(_NGramRule):
         most = percent(self.max_repeating_duplicate_ngram_ratio)
         return f"over {most} in repeated runs of {self.n} words"
 
-    def in_runs(self, text: DocumentText, wording: Words, runs: RepeatedNGrams) -> float:
-        if not runs.positions:
+    def share_in(self, text: DocumentText, words: Words, repeated: RepeatedNGrams) -> float:
+        if not repeated.positions:
             return 0.0
-        n, lengths = self.n, wording.lengths
-        characters, behind = 0, 0  # end of the words already counted
-        for place, first in zip(runs.positions, runs.firsts, strict=True):
-            if place == first:
+        n, lengths = self.n, words.lengths
+        characters, counted = 0, 0  # end of the words already counted
+        for position, first in zip(repeated.positions, repeated.firsts, strict=True):
+            if position == first:
                 continue
-            fresh = max(place, behind)
-            behind = place + n
-            characters += sum(lengths[fresh:behind])
-            if wording.is_spaced:
-                characters += min(behind - fresh, n - 1)
+            fresh = max(position, counted)
+            counted = position + n
+            characters += sum(lengths[fresh:counted])
+            if words.is_spaced:
+                characters += min(counted - fresh, n - 1)
         return characters / len(text)
 
     def keeps(self, score: float) -> bool:

@@ -176,7 +176,7 @@ class HtmlExtractor(ProcessingStage[DocumentBatch, DocumentBatch]):
             row: result for row, result in enumerate(results) if isinstance(result, InputError)
         }
         good = [result for result in results if not isinstance(result, InputError)]
-        return RowErrors(task, errors).settle(lambda table: self._with_texts(table, good))
+        return RowErrors(task, errors).apply(lambda table: self._with_texts(table, good))
 
     def _chosen_options(self) -> dict[str, Any]:
         names = {name: None for options in OPTIONS.values() for name in options}

@@ -52,13 +52,13 @@ class _Identifier(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
     def process(self, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
         column = text_column(task.data, self.text_field)
         errors = RowErrors(task, find_invalid_utf8(column))
-        texts = text_column(errors.good(), self.text_field).to_pylist()
+        texts = text_column(errors.good_rows(), self.text_field).to_pylist()
         results = [self.identify(text) if text and not text.isspace() else (None, None)
                 for text in texts]  # fmt: skip
         names = pa.array([name for name, _ in results], pa.string())
         scores = pa.array([score for _, score in results], pa.float64())
         name_field, score_field = self._fields
-        return errors.settle(
+        return errors.apply(
             lambda table: with_column(with_column(table, name_field, names), score_field, scores)
         )
 

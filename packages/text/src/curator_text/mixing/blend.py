@@ -24,7 +24,7 @@ from curator_core.io.listing import FileFilter, find_files
 from curator_core.io.writers import FileWriter, open_draft
 from curator_core.model.ids import fingerprint
 
-from curator_text.mixing.keys import batch_label
+from curator_text.mixing.random_keys import batch_label
 from curator_text.mixing.random_order import RandomOrderWorkflow, Scattering
 
 

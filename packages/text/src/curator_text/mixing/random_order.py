@@ -33,7 +33,7 @@ from curator_core.io.shuffle import (
 from curator_core.io.writers import FileWriter, Mode
 from curator_core.model.arrow import rows_at, with_column
 
-from curator_text.mixing.keys import KEY, key_column, row_keys, sorted_by_key
+from curator_text.mixing.random_keys import KEY, key_column, row_keys, sorted_by_key
 
 _SELECTION_COPY = -1
 

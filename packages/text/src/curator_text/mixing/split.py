@@ -10,7 +10,7 @@ import pyarrow as pa
 from curator_core import DocumentBatch, ProcessingStage
 from curator_core.model.arrow import with_column
 
-from curator_text.mixing.keys import KEYS, hash_key
+from curator_text.mixing.random_keys import KEYS, hash_key
 
 THREE_PARTS = {"train": 0.98, "validation": 0.01, "test": 0.01}
 

@@ -145,7 +145,7 @@ class ModelStage(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
         by_row = dict(zip(tokens.rows, answers, strict=True))
         failed_rows = {tokens.rows[index] for index in failed}
         kept = [by_row.get(row) for row in range(task.num_items) if row not in failed_rows]
-        for result in errors.settle(lambda table: self._with_columns(table, kept)):
+        for result in errors.apply(lambda table: self._with_columns(table, kept)):
             if isinstance(result, DocumentBatch):
                 attach_model(result, self._model_id)
             yield result

@@ -200,10 +200,10 @@ class TokenizerStage(ProcessingStage[DocumentBatch, DocumentBatch]):
 
     def process(self, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
         errors = RowErrors(task, find_invalid_utf8(text_column(task.data, self.text_field)))
-        texts = text_column(errors.good(), self.text_field).to_pylist()
+        texts = text_column(errors.good_rows(), self.text_field).to_pylist()
         max_chars = self.max_chars or self._max_tokens * CHARACTERS_PER_TOKEN
         tokens = self._tokenize([_truncate_text(text, max_chars) for text in texts])
-        return errors.settle(lambda table: with_column(table, TOKENS, tokens))
+        return errors.apply(lambda table: with_column(table, TOKENS, tokens))
 
     def _tokenize(self, texts: Sequence[str | None]) -> pa.Array:
         present = [text for text in texts if text is not None]

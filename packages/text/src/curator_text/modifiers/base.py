@@ -28,7 +28,7 @@ class TextModifier(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
 
     def process(self, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
         errors = RowErrors(task, find_invalid_utf8(text_column(task.data, self.text_field)))
-        return errors.settle(self._modify_table)
+        return errors.apply(self._modify_table)
 
     def _modify_table(self, table: pa.Table) -> pa.Table:
         texts = self.modify(text_column(table, self.text_field))
@@ -63,7 +63,7 @@ class TextRewriter(ProcessingStage[DocumentBatch, DocumentBatch], ABC):
             text = scalar.as_py() if damage else scalar
             with errors.of(row):
                 texts.append(None if text is None else _text(self.rewrite(text)))
-        return errors.settle(
+        return errors.apply(
             lambda table: with_column(table, self.text_field, to_text_column(texts, column.type))
         )
 

@@ -98,7 +98,7 @@ class Modify(ProcessingStage[DocumentBatch, DocumentBatch]):
         columns = [task.data.column(name).to_pylist() for name in step.inputs]
         errors = RowErrors(task)
         values = work(step.modifier, step.inputs, columns, errors)
-        return errors.settle(
+        return errors.apply(
             lambda table: with_column(table, step.output, _column(values, table, step))
         )
 

@@ -82,8 +82,8 @@ class BoilerPlateStringModifier(TextRewriter):
             return ""
         if not _at_one_end(found, len(paragraphs)):
             return text
-        gone = frozenset(found)
-        return "\n\n".join(one for i, one in enumerate(paragraphs) if i not in gone)
+        removed = frozenset(found)
+        return "\n\n".join(one for i, one in enumerate(paragraphs) if i not in removed)
 
 
 def _at_one_end(found: Sequence[int], paragraphs: int) -> bool:

@@ -68,12 +68,12 @@ class PiiFinder(PiiSearch, ProcessingStage[DocumentBatch, DocumentBatch]):
 
     def process(self, task: DocumentBatch) -> Iterable[DocumentBatch | Rejected]:
         errors = RowErrors(task, find_invalid_utf8(text_column(task.data, self.text_field)))
-        texts = text_column(errors.good(), self.text_field).to_pylist()
+        texts = text_column(errors.good_rows(), self.text_field).to_pylist()
         found = [None if text is None else [one._asdict() for one in self.find(text)]
                  for text in texts]  # fmt: skip
         place = [("kind", pa.string()), ("start", pa.int64()), ("end", pa.int64())]
         column = pa.array(found, pa.list_(pa.struct(place)))
-        return errors.settle(lambda table: with_column(table, self.pii_field, column))
+        return errors.apply(lambda table: with_column(table, self.pii_field, column))
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Keys: a random number for each row, derived from a seed, the row's content and its position.
+"""Random keys: a number for each row, derived from a seed, the row's content and its position.
 
 Keys do not depend on the location or age of files, on the executor, or on other data: the same data
 and the same seed give the same keys. Rows with equal texts get different keys.

@@ -1,4 +1,4 @@
-"""Base workflows that decide about whole documents, with or without an index of earlier crawls."""
+"""Base workflows that group similar documents, with or without an index of earlier crawls."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
