@@ -57,14 +57,14 @@ class Passes(Tasks):
 
 
 class KilledWhileLoading(Passes):
-    """Kills five processes while they load the pipeline."""
+    """Kills four processes while they load the pipeline, more than may fail to set a stage up."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.parent = folder, os.getpid()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        if os.getpid() != self.parent and len(os.listdir(self.folder)) < 5:
+        if os.getpid() != self.parent and len(os.listdir(self.folder)) < 4:
             (self.folder / f"{os.getpid()}").touch()
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -126,9 +126,9 @@ class TestBatch:
         assert task.data == list(range(90))
 
     def test_data_may_exceed_the_object_store(self) -> None:
-        result = run([Enlarges(8), Measures()], 60, "batch")  # 480 MB in a store of 300
+        result = run([Enlarges(8), Measures()], 44, "batch")  # 352 MB with a store of 300
 
-        assert [task.data for task in result] == [8_000_000] * 60
+        assert [task.data for task in result] == [8_000_000] * 44
 
 
 class TestRounds:
@@ -199,7 +199,7 @@ class TestActors:
         result = run([KilledWhileLoading(tmp_path)], 3)
 
         assert len(result) == 3
-        assert sum(result.worker_restarts.values()) == 5
+        assert sum(result.worker_restarts.values()) == 4
 
 
 class TestErrors:

@@ -6,6 +6,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,10 +35,11 @@ class DropsMost(Numbers):
 
 
 class ReadsDevices(Numbers):
-    """Returns its process id and the GPUs that it sees."""
+    """Adds the GPUs that its process sees."""
 
     def process(self, task: Task[Any]) -> Task[Any]:
-        return task.with_data((os.getpid(), os.environ.get("CUDA_VISIBLE_DEVICES")))
+        seen = task.data if isinstance(task.data, tuple) else ()
+        return task.with_data((*seen, os.environ.get("CUDA_VISIBLE_DEVICES")))
 
 
 class ReadsEnvironment(Numbers):
@@ -116,12 +118,11 @@ def test_a_pool_has_the_given_number_of_workers(tmp_path: Path) -> None:
 
 
 def test_gpus_are_visible_only_to_stages_that_asked_for_them() -> None:
-    half = ReadsDevices().with_(resources=Resources(gpus=0.5, cpus=0.25))
+    half = ReadsDevices().with_(name="half", resources=Resources(gpus=0.5, cpus=0.25))
 
-    with_gpu, without = run(half, count=4), run(ReadsDevices(), count=4)
+    result = run(half, ReadsDevices(), count=4)
 
-    assert {task.data[1] for task in with_gpu} == {"0"}
-    assert {task.data[1] for task in without} == {""}
+    assert {task.data for task in result} == {("0", "")}
 
 
 def test_a_runtime_env_is_seen_by_no_other_stage() -> None:
@@ -136,13 +137,13 @@ def test_a_runtime_env_is_seen_by_no_other_stage() -> None:
 
 
 def test_outputs_may_be_larger_than_the_object_store() -> None:
-    """Four hundred megabytes with a store of 300 MB: a slow reader holds the job up."""
+    """320 MB with a store of 300: a slow reader holds the job up."""
     pipeline = Pipeline("p", stages=[MakesFourMegabytes()])
 
-    with pipeline.stream(RayDataExecutor(), tasks=tasks(100)) as stream:
+    with pipeline.stream(RayDataExecutor(), tasks=tasks(80)) as stream:
         sizes = [len(task.data) for task in stream]
 
-    assert sizes == [4 << 20] * 100
+    assert sizes == [4 << 20] * 80
 
 
 def test_a_stage_that_hangs_when_the_stream_is_closed_is_killed_alone(
@@ -192,14 +193,28 @@ class TestRefusals:
 
 
 def test_a_run_without_problems_prints_nothing(
-    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run(Adds(1))
-    caplog.clear()
-    capfd.readouterr()
+    monkeypatch.setattr(RayDataExecutor, "_has_warned", True)
     with caplog.at_level(logging.INFO, "curator_core"):
         run(Adds(1))
 
     messages = [r.getMessage() for r in caplog.records if r.name == "curator_core"]
-    assert not [line for line in messages if "Ray Data" in line]  # the warning comes once only
+    assert not [line for line in messages if "Ray Data" in line]
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_ray_data_decides_is_said_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RayDataExecutor, "_has_warned", False)
+    monkeypatch.setattr(RayDataExecutor, "drive", lambda *_: iter(()))
+    plan = Pipeline("p", stages=[Adds(1)]).build(tasks=tasks(1))
+    run_with_work: Any = SimpleNamespace(worker_stages=plan.stages, has_work=True)
+
+    for _ in range(2):
+        assert list(RayDataExecutor().execute(plan, run_with_work)) == []
+
+    assert [r.levelname for r in caplog.records] == ["WARNING"]

@@ -1,6 +1,7 @@
 """Runs one Ray Data job after the other until nothing of the run is left; usually there is one."""
 
 import gc
+import time
 from collections.abc import Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
@@ -30,6 +31,10 @@ from curator_ray_data.worker import ABORT, DRAIN, OperatorConfig, end_host
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun
+
+_POLL_DEATHS_S = 1.0
+_POLL_REMOTE_DEATHS_S = 30.0
+"""How often dead workers are looked for, so that a stage that kills them all ends the run soon."""
 
 _TEARDOWN_S = 30.0
 """How long workers may take to tear down."""
@@ -72,6 +77,7 @@ class Driver:
         self._nodes = NodeWatch(run, survey)
         self._stalls = StallWatch(plan.stages, folder.statuses, options.stall_timeout)
         self._is_draining = self._was_aborted = False
+        self._next_death_poll = 0.0
 
     def outputs(self) -> Iterator[AnyTask]:
         """Yield the outputs of the run as they come; closing the iterator ends the work."""
@@ -87,8 +93,8 @@ class Driver:
             for source in sources:  # reports may have come before the outputs they are about
                 yield from self._apply(CallReport(), tuple(source.lineage))
             if not self._run.stopping.is_requested:
-                dead = self._folder.take_dead(errors.errors)
-                yield from self._recovery.recover(sources, dead)
+                self._record_deaths(errors)
+                yield from self._recovery.recover(sources)
 
     def _run_job(
         self, sources: Sequence[AnyTask], errors: BlockErrors, *, singly: bool
@@ -101,7 +107,7 @@ class Driver:
                     yield from self._take(block)
                     del block
                     self._stalls.record_progress()
-                if not self._tick():
+                if not self._tick(errors):
                     return
             is_complete = True
         finally:
@@ -153,10 +159,12 @@ class Driver:
         yield from self._run.apply_report(report, [cast(AnyTask, SourceKeys(keys))])
         self._reruns.rerun_mixed()
 
-    def _tick(self) -> bool:
+    def _tick(self, errors: BlockErrors) -> bool:
         """Do what is due; return False if the job must be broken off."""
         self._run.tick()
         self._stalls.poll()
+        if time.monotonic() >= self._next_death_poll and not self._run.stopping.is_requested:
+            self._record_deaths(errors)
         stopping = self._run.stopping
         if stopping.is_requested and not self._is_draining:
             self._is_draining = True
@@ -166,6 +174,11 @@ class Driver:
             self._folder.add_nodes(self._survey)
         must_move = changes.left and any(part.placement.is_lost for part in self._parts)
         return not (stopping.is_overdue or must_move)
+
+    def _record_deaths(self, errors: BlockErrors) -> None:
+        self._recovery.record_deaths(self._folder.take_dead(errors.errors))
+        interval_s = _POLL_REMOTE_DEATHS_S if self._folder.remote_nodes else _POLL_DEATHS_S
+        self._next_death_poll = time.monotonic() + interval_s
 
     def _teardown_limit_s(self, *, aborts: bool) -> float:
         if not aborts:

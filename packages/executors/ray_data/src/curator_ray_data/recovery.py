@@ -20,19 +20,26 @@ _UNEXPLAINED = "vanished with its data"
 
 
 class Recovery:
-    """After a job: blames dead workers on tasks, and runs the lost sources again."""
+    """Blames the deaths of workers on tasks, and runs lost sources again after a job."""
 
     def __init__(self, run: "RemoteRun", crashes: CrashHistory, reruns: SourceReruns) -> None:
         self._run = run
         self._crashes = crashes
         self._reruns = reruns
+        self._dead: list[DeadWorker] = []
+        """Those of the current job."""
         self._unexplained: dict[str, int] = {}
         self._setup_deaths = 0
 
-    def recover(self, sources: Sequence[AnyTask], dead: Sequence[DeadWorker]) -> Iterator[AnyTask]:
-        """Repeat what was lost of these sources; yield outputs that are freed by failed ones."""
+    def record_deaths(self, dead: Sequence[DeadWorker]) -> None:
+        """Blame these workers' tasks. Raises if a stage kills its workers during setup."""
         for worker in dead:
+            self._dead.append(worker)
             self._charge(worker)
+
+    def recover(self, sources: Sequence[AnyTask]) -> Iterator[AnyTask]:
+        """Repeat what a job lost of its sources; yield outputs that are freed by failed ones."""
+        dead, self._dead = self._dead, []
         reason = f"its worker {dead[-1].death.message if dead else _UNEXPLAINED}"
         for source in sources:
             [(source_id, _)] = source.lineage
