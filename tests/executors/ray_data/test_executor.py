@@ -218,3 +218,12 @@ def test_what_ray_data_decides_is_said_once(
         assert list(RayDataExecutor().execute(plan, run_with_work)) == []
 
     assert [r.levelname for r in caplog.records] == ["WARNING"]
+
+
+def test_a_private_cluster_reports_no_usage() -> None:
+    import ray
+
+    assert len(run(Adds(1), count=2)) == 2
+    assert "RAY_DATA_USAGE_DISABLED" not in os.environ
+    with pytest.raises(ValueError, match="Failed to look up actor"):
+        ray.get_actor("DataUsageCollectionActor", namespace="DataUsageCollectionActor")

@@ -1,6 +1,7 @@
 """Ray Data's settings for a job, and its log on the console."""
 
 import logging
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ _OURS = {
     "print_on_execution_start": False,
 }
 _LOCK = threading.RLock()
+_USAGE_DISABLED = "RAY_DATA_USAGE_DISABLED"
 
 
 def check_context(wanted: Mapping[str, Any]) -> None:
@@ -76,6 +78,20 @@ def context_for(options: RayDataOptions, excluded_cpus: float = 0.0) -> Iterator
 def _set(context: Any, values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         setattr(context, name, value)
+
+
+@contextmanager
+def usage_not_reported() -> Iterator[None]:
+    """Switch Ray Data's usage reports off. They take an actor, and a thread that looks for a
+    Prometheus server, which a private cluster does not have."""
+    if _USAGE_DISABLED in os.environ:
+        yield
+        return
+    os.environ[_USAGE_DISABLED] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_USAGE_DISABLED, None)
 
 
 class BlockErrors(logging.Handler):

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from curator_core import AnyTask, Plan
@@ -75,9 +75,12 @@ class RayDataExecutor(RayExecutor[RayDataOptions]):
 
     @contextmanager
     def connected(self, plan: Plan) -> "Iterator[Connection]":
-        from curator_ray_data.context import check_context
+        from curator_ray_data.context import check_context, usage_not_reported
 
-        with super().connected(plan) as connection:
+        with ExitStack() as stack:
+            connection = stack.enter_context(super().connected(plan))
+            if connection.kind == "private":
+                stack.enter_context(usage_not_reported())
             if not connection.is_client:
                 check_context(self.options.context)
             yield connection
