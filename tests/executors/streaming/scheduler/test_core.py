@@ -436,7 +436,7 @@ def test_a_worker_over_its_memory_limit_is_recycled():
 @pytest.mark.parametrize("slots", [1, 2, 4])
 def test_slots_limit_the_calls_per_worker(slots):
     d = make_driver(step(0), tasks=50, slots_per_worker=slots)
-    d.done(d.of(actions.Dispatch)[0], seconds=1.0)
+    d.done(d.of(actions.Dispatch)[0], seconds=0.5)
     assert len(d.of(actions.Dispatch)) == 1 + slots
 
 

@@ -53,6 +53,12 @@ def test_calls_grow_until_one_driver_serves_all_workers():
     assert measures.tasks / measures.calls > 10
 
 
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_long_tasks_are_not_queued_behind_others_while_workers_are_idle(rounds):
+    simulation = Simulation([cpu_step("a", 10.0)], nodes_of(1, 4), 4 * rounds)
+    assert simulation.run(1_000).makespan < 10 * rounds + 1
+
+
 def test_calls_of_a_few_workers_stay_short():
     simulation = Simulation([cpu_step("a", 0.05)], nodes_of(1, 16), 16 * 20 * 5)
     measures = simulation.run(100)

@@ -24,6 +24,7 @@ _URGENT_BELOW = 0.7
 """Steps that feed a GPU come before later ones only while less of the byte budget is in use."""
 
 _MAX_TRIES = 8
+_LONG_TASK_S = 1.0
 _LOAD_AVERAGED_S = 1.0
 _CALL_GROWTH = 1.3
 _CALL_DECAY = 0.97
@@ -127,7 +128,7 @@ class Dispatcher:
         before = len(worker.calls)
         while len(worker.calls) < pool.slots:
             step = self._choose_step(worker)
-            if step is None:
+            if step is None or (worker.calls and not self._may_prefetch(step)):
                 pool.add_available(worker)
                 return len(worker.calls) > before
             if not self._take_cpus(worker, step, has_priority):
@@ -136,6 +137,14 @@ class Dispatcher:
             self._dispatch(worker, step)
         pool.remove_available(worker)
         return True
+
+    def _may_prefetch(self, step: StepState) -> bool:
+        """Whether to send a call ahead to a busy worker, where no other worker can take it.
+
+        Not as long as tasks may be long, nor the last ones if they are.
+        """
+        cost = step.seconds_per_task
+        return cost is not None and (cost < _LONG_TASK_S or self.state.expects_more(step))
 
     def _choose_step(self, worker: Worker) -> StepState | None:
         state = self.state
