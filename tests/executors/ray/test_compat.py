@@ -142,8 +142,9 @@ print(json.dumps([sorted(task.data for task in result), len(result.quarantined)]
 """
 
 
-def test_everything_works_in_an_untested_version(script: Any, marked: Any) -> None:
-    driver = script(UNTESTED_DRIVER, **marked.variable("untested"))
+@pytest.mark.parametrize("before", ["", "import ray\n"])
+def test_everything_works_in_an_untested_version(script: Any, marked: Any, before: str) -> None:
+    driver = script(before + UNTESTED_DRIVER, **marked.variable("untested"))
     output, errors = driver.communicate(timeout=180)
     assert driver.returncode == 0, errors
     expected = sorted(n for size in (0, 2, 4, 8) for n in range(size))

@@ -93,7 +93,7 @@ AGENT_COMMAND = PrivateName(
 KILL_PROCESSES = PrivateName(
     "ray._private.node:Node.kill_all_processes",
     "asks processes to leave by SIGTERM, which those of private clusters never receive",
-    "private clusters end a second later for each of their processes",
+    "they receive it, so `timeout` and `scancel` end a private cluster before its run",
 )
 LISTENS_ON_NETWORK = PrivateName(
     "ray._private.ray_constants:ENABLE_RAY_CLUSTER",
@@ -104,6 +104,8 @@ LISTENS_ON_NETWORK = PrivateName(
 SETTINGS: Mapping[str, str] = {
     # Ray keeps a hundred unneeded objects for up to a second. Each of them may be large.
     "RAY_free_objects_batch_size": "1",
+    # Workers wait for their first call anyway, so they import what it needs.
+    "RAY_preload_python_modules": "curator_ray.worker.actor",
 }
 """Settings of Ray's own processes. Ray ignores those that it does not know."""
 

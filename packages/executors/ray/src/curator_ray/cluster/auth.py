@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from secrets import token_hex
 
 from curator_ray.cluster.settings import environment
-from curator_ray.compat import CONFIG, GCS_CLIENT, TOKEN_LOADER
+from curator_ray.compat import CONFIG, GCS_CLIENT, TOKEN_LOADER, is_tested
 from curator_ray.errors import ClusterError
 
 _TOKEN = token_hex(32)
@@ -34,10 +34,14 @@ print({_OPEN!r}, flush=True)
 
 @contextmanager
 def private_token() -> Iterator[None]:
-    """Close a private cluster with a token. So Ray writes none into the home directory."""
-    variables = {"RAY_AUTH_MODE": os.environ.get("RAY_AUTH_MODE", "token")}
-    if "RAY_AUTH_TOKEN_PATH" not in os.environ:
-        variables["RAY_AUTH_TOKEN"] = _TOKEN
+    """Close a private cluster with a token. So Ray writes none into the home directory.
+
+    Untested versions of Ray decide themselves whether they ask for it: this process could not show
+    it if Ray was imported before.
+    """
+    variables = {} if "RAY_AUTH_TOKEN_PATH" in os.environ else {"RAY_AUTH_TOKEN": _TOKEN}
+    if is_tested():
+        variables["RAY_AUTH_MODE"] = os.environ.get("RAY_AUTH_MODE", "token")
     with reloaded_auth(variables):
         yield
 

@@ -17,7 +17,12 @@ from curator_core.local.watchdog import WatchdogProcess
 from curator_ray.cluster.auth import private_token
 from curator_ray.cluster.minimal import fast_shutdown, minimal_nodes
 from curator_ray.cluster.settings import block_sigterm, environment, loopback_only, quiet_ray
-from curator_ray.compat import PRIVATE_FOLDER_OPTION, SETTINGS, SETTINGS_WITHOUT_DASHBOARD
+from curator_ray.compat import (
+    PRIVATE_FOLDER_OPTION,
+    SETTINGS,
+    SETTINGS_WITHOUT_DASHBOARD,
+    is_tested,
+)
 from curator_ray.errors import ClusterError
 from curator_ray.temp_folders import FolderLock, remove_abandoned_folders
 
@@ -96,7 +101,8 @@ class RunningCluster:
             environment(variables),
             loopback_only(),  # before Ray is imported
             private_token(),
-            block_sigterm(),
+            # Without `fast_shutdown`, Ray would wait seconds for processes that block SIGTERM.
+            block_sigterm() if is_tested() else nullcontext(),
             quiet_ray(),
             nullcontext() if wanted.dashboard else minimal_nodes(),
         ):
