@@ -319,7 +319,7 @@ class Autoscaler:
             return batch
         tasks = min(MIN_CALL_SHARE * state.call_s / cost, step.max_queued / 2)
         if step.bytes_per_task:
-            tasks = min(tasks, state.settings.max_bytes_per_call / step.bytes_per_task)
+            tasks = min(tasks, state.call_bytes / step.bytes_per_task)
         return max(batch, int(tasks))
 
     def _max_queued(self, step: StepState, refill_s: float) -> int:

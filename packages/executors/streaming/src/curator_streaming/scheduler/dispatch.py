@@ -29,6 +29,8 @@ _LOAD_AVERAGED_S = 1.0
 _CALL_GROWTH = 1.3
 _CALL_DECAY = 0.97
 """Per tick."""
+
+_MAX_BYTES_GROWTH = 4
 _ABSENT = object()
 
 
@@ -228,6 +230,8 @@ class Dispatcher:
         needed = sum(pool.ready for pool in pools) * settings.driver_call_s
         limit = min(needed / settings.max_driver_load, settings.max_call_s)
         state.call_s = max(settings.min_call_s, min(call_s, limit))
+        growth = min(state.call_s / settings.min_call_s, _MAX_BYTES_GROWTH)
+        state.call_bytes = int(settings.max_bytes_per_call * growth)
 
     def _choose_size(self, step: StepState) -> int:
         """Return the number of tasks for one call: enough work, and a share for every worker."""
@@ -242,7 +246,7 @@ class Dispatcher:
         else:
             tasks = most
         if step.bytes_per_task:
-            tasks = min(tasks, int(settings.max_bytes_per_call / step.bytes_per_task) or 1)
+            tasks = min(tasks, int(self.state.call_bytes / step.bytes_per_task) or 1)
         if batch > 1:
             tasks = max(batch, tasks - tasks % batch)
         return min(tasks, self._max_tasks, waiting)
@@ -269,7 +273,7 @@ class Dispatcher:
             ranges = [queue.take_suspect()]
         else:
             size = self._choose_size(step)
-            ranges = queue.take(worker.node.name, size, state.settings.max_bytes_per_call)
+            ranges = queue.take(worker.node.name, size, state.call_bytes)
         self._calls_sent += 1
         call = Call(next(self._ids), worker, step, ranges)
         for tasks in ranges:

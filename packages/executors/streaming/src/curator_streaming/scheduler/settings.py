@@ -27,7 +27,10 @@ class Settings:
 
     max_tasks_per_call: int = 4096
     max_bytes_per_call: int = 4 * MB
-    """Limit for the inputs and the expected outputs of a call. Workers hold a few times as much."""
+    """Limit for the inputs and the expected outputs of a call. Workers hold a few times as much.
+
+    Calls that grow because the driver is busy may have four times as many.
+    """
 
     linger_s: float = 0.25
     """How long tasks wait for a full batch."""

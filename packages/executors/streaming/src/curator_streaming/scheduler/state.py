@@ -377,6 +377,9 @@ class SchedulerState:
         self.call_s = settings.min_call_s
         """How much work a call should carry."""
 
+        self.call_bytes = settings.max_bytes_per_call
+        """The limit for the inputs and the expected outputs of a call."""
+
         self.actions: list[Action] = []
         self.length = steps[-1].last + 1
         self.shared = PoolState(None, settings.slots_per_worker)
