@@ -1,5 +1,6 @@
 """What stages need in Ray's terms, and which nodes have it."""
 
+import re
 from typing import Any
 
 import pytest
@@ -24,6 +25,10 @@ GPU_NODE = NodeFacts(
 )
 BIG_GPU_NODE = NodeFacts("e" * 56, "10.0.0.3", cpus=8, gpus=2, memory_gb=32, gpu_memory_gb=80)
 CLUSTER = ClusterFacts((CPU_NODE, GPU_NODE))
+
+A100_NODE = NodeFacts("a" * 56, cpus=8, gpus=4, accelerator="A100", labels={"zone": "a"})
+L4_NODE = NodeFacts("b" * 56, cpus=8, gpus=4, accelerator="L4", labels={"zone": "b"})
+TYPED_CLUSTER = ClusterFacts((A100_NODE, L4_NODE))
 
 
 class Work(ProcessingStage[Task[Any], Task[Any]]):
@@ -87,6 +92,10 @@ class TestMaxWorkersOn:
             (Resources(cpus=0, gpu_memory_gb=30), GPU_NODE, 4),
             (Resources(cpus=0, gpu_memory_gb=30), BIG_GPU_NODE, 4),
             (Resources(cpus=1, custom={"disk": 1}), GPU_NODE, 2),
+            (Resources(cpus=0, gpus=1, accelerator="A100"), A100_NODE, 4),
+            (Resources(cpus=0, gpus=1, accelerator="A100"), L4_NODE, 0),
+            (Resources(cpus=1, labels={"zone": "a"}), A100_NODE, 8),
+            (Resources(cpus=1, labels={"zone": "a"}), L4_NODE, 0),
         ],
     )
     def test_how_many_workers_fit(
@@ -107,6 +116,21 @@ class TestUnmetDemands:
     )
     def test_demands_that_are_met(self, fits: Resources) -> None:
         assert list(unmet_demands(plan_of(resources=fits), CLUSTER)) == []
+
+    @pytest.mark.parametrize(
+        ("wanted", "problem"),
+        [
+            ({"gpus": 1, "accelerator": "H100"}, r"of type H100, .*the types there are: A100, L4"),
+            ({"labels": {"zone": "c"}}, "label zone=c, .*it is a or b there"),
+            ({"labels": {"rack": "1"}}, "label rack=1, .*no node has that label"),
+            ({"gpus": 1, "accelerator": "L4", "labels": {"zone": "a"}}, "no single node"),
+        ],
+    )
+    def test_types_of_gpus_and_labels_that_no_node_has(
+        self, wanted: dict[str, Any], problem: str
+    ) -> None:
+        [found] = unmet_demands(plan_of(resources=Resources(**wanted)), TYPED_CLUSTER)
+        assert re.search(problem, found)
 
     @pytest.mark.parametrize(
         ("wanted", "problem"),

@@ -115,7 +115,8 @@ class Pipeline:
     ) -> RunResult:
         """Run the pipeline. If it ends with a writer, running it again processes only what is left.
 
-        `RunOptions` lists the options.
+        Options, which `RunOptions` documents: on_error, resume, removed_inputs, shared, observers,
+        progress, storage_options.
         """
         stream = self.stream(executor, tasks, run_dir, **options)
         stream.result.tasks = outputs = []

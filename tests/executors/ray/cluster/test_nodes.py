@@ -42,9 +42,10 @@ class TestClusterFacts:
             custom={"disk": 3.0},
             labels={"curator.gpu-memory-gb": "80"},
             gpu_memory_gb=80.0,
+            accelerator="A100",
         )
         assert node.name == "10.0.0.1 (abcdef01)"
-        assert describe_node(node) == "8 CPU, 64 GB of memory, 2 GPU of 80 GB, 3 disk"
+        assert describe_node(node) == "8 CPU, 64 GB of memory, 2 A100 GPU of 80 GB, 3 disk"
 
     def test_dead_nodes_are_left_out(self) -> None:
         assert cluster_facts([{**RAW, "Alive": False}]).nodes == ()
@@ -59,7 +60,7 @@ class TestClusterFacts:
     def test_equal_nodes_are_described_together(self) -> None:
         small = {"NodeID": "s", "Alive": True, "Resources": {"CPU": 2.0, "memory": 4e9}}
         assert cluster_facts([RAW, small, {**small, "NodeID": "t"}]).describe() == (
-            "1 node with 8 CPU, 64 GB of memory, 2 GPU of 80 GB, 3 disk; "
+            "1 node with 8 CPU, 64 GB of memory, 2 A100 GPU of 80 GB, 3 disk; "
             "2 nodes with 2 CPU, 4 GB of memory"
         )
 

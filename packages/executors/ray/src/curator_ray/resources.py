@@ -55,7 +55,7 @@ def actor_options(resources: Resources, node: NodeFacts | None = None) -> dict[s
 def max_workers_on(resources: Resources, node: NodeFacts) -> int | None:
     """Return how many workers of this size an idle node holds; None if nothing limits them."""
     gpus = gpus_on(resources, node)
-    if gpus is None:
+    if gpus is None or not _matches(resources, node):
         return 0
     pairs = [
         (resources.cpus, node.cpus),
@@ -97,6 +97,12 @@ def excluded_nodes(wanted: Resources, nodes: Sequence[NodeFacts]) -> list[str]:
     return sorted(with_gpus) if eligible and with_gpus.isdisjoint(eligible) else []
 
 
+def _matches(resources: Resources, node: NodeFacts) -> bool:
+    """Whether a node has the type of GPU and the labels that are asked for."""
+    has_type = resources.accelerator in ("", node.accelerator)
+    return has_type and all(node.labels.get(k) == v for k, v in resources.labels.items())
+
+
 def _fitting(wanted: Resources, nodes: Iterable[NodeFacts]) -> list[str]:
     return [node.node_id for node in nodes if max_workers_on(wanted, node) != 0]
 
@@ -128,9 +134,27 @@ def _problem(wanted: Resources, cluster: ClusterFacts) -> str | None:
             return f"asks for {amount:g}{unit} on one node, but the nodes have {available}"
     if wanted.gpu_memory_gb and (problem := _gpu_memory_problem(wanted, nodes)):
         return problem
+    if problem := _selection_problem(wanted, nodes):
+        return problem
     if not _fitting(wanted, nodes):
         parts = [f"{amount:g}{unit}" for unit, amount, _ in measures if amount]
         return f"asks for {' and '.join(parts)} together, but no single node has all of it"
+    return None
+
+
+def _selection_problem(wanted: Resources, nodes: tuple[NodeFacts, ...]) -> str | None:
+    """Describe a type of GPU or a label that no node has."""
+    types = sorted({node.accelerator for node in nodes if node.accelerator})
+    if wanted.accelerator and wanted.accelerator not in types:
+        known = f"the types there are: {', '.join(types)}" if types else "no node names its type"
+        return f"asks for a GPU of type {wanted.accelerator}, which no node has ({known})"
+    for name, value in wanted.labels.items():
+        values = sorted({node.labels[name] for node in nodes if name in node.labels})
+        if value not in values:
+            known = f"it is {' or '.join(values)} there" if values else "no node has that label"
+            return f"asks for nodes with the label {name}={value}, and there are none ({known})"
+    if (wanted.accelerator or wanted.labels) and not any(_matches(wanted, node) for node in nodes):
+        return "asks for a type of GPU and labels that no single node has together"
     return None
 
 

@@ -7,8 +7,11 @@ from typing import Any
 GPU_MEMORY_LABEL = "curator.gpu-memory-gb"
 """A node's label with the memory of each of its GPUs, for nodes without nvidia-smi."""
 
+_ACCELERATOR_LABEL = "ray.io/accelerator-type"
+_ACCELERATOR_RESOURCE = "accelerator_type:"
+
 _KNOWN = ("CPU", "GPU", "memory", "object_store_memory")
-_INTERNAL = ("node:", "accelerator_type:", "bundle_group", "CPU_group", "GPU_group")
+_INTERNAL = ("node:", _ACCELERATOR_RESOURCE, "bundle_group", "CPU_group", "GPU_group")
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,9 @@ class NodeFacts:
     labels: Mapping[str, str] = field(default_factory=dict)
     gpu_memory_gb: float | None = None
     """The memory of its smallest GPU, if known."""
+
+    accelerator: str = ""
+    """The type of its GPUs as Ray names it, such as "H100", if known."""
 
     @property
     def name(self) -> str:
@@ -69,8 +75,9 @@ class ClusterFacts:
 def describe_node(node: NodeFacts) -> str:
     parts = [f"{node.cpus:g} CPU", f"{node.memory_gb:.0f} GB of memory"]
     if node.gpus:
+        kind = f" {node.accelerator}" if node.accelerator else ""
         size = f" of {node.gpu_memory_gb:.0f} GB" if node.gpu_memory_gb else ""
-        parts.append(f"{node.gpus:g} GPU{size}")
+        parts.append(f"{node.gpus:g}{kind} GPU{size}")
     parts += [f"{amount:g} {name}" for name, amount in sorted(node.custom.items())]
     return ", ".join(parts)
 
@@ -152,7 +159,15 @@ def _node_facts(node: Mapping[str, Any], gpu_memory_gb: float | None) -> NodeFac
         custom=custom,
         labels=labels,
         gpu_memory_gb=_gpu_memory_label(labels) or gpu_memory_gb,
+        accelerator=_accelerator(has, labels),
     )
+
+
+def _accelerator(resources: Mapping[str, float], labels: Mapping[str, str]) -> str:
+    """Return the type that Ray or the user has set as a label, or that Ray has detected."""
+    detected = (name for name in resources if name.startswith(_ACCELERATOR_RESOURCE))
+    default = next(detected, "").removeprefix(_ACCELERATOR_RESOURCE)
+    return labels.get(_ACCELERATOR_LABEL, default)
 
 
 def _gpu_memory_label(labels: Mapping[str, str]) -> float | None:

@@ -48,9 +48,6 @@ _PROGRESS = (events.NodeJoined, events.WorkerUp, events.CallYielded, events.Call
 _WARNED_DECISIONS = ("wait", "large", "leak")
 _NOTED_DECISIONS = ("leak",)
 
-_ACCELERATOR_LABEL = "ray.io/accelerator-type"
-"""Ray gives it to each node with GPUs."""
-
 
 @dataclass(frozen=True)
 class EngineContext:
@@ -378,7 +375,7 @@ def _capacity(node: NodeFacts, cpus: float) -> Capacity:
         devices=tuple(Device(str(index), memory) for index in range(int(node.gpus))),
         custom=dict(node.custom),
         labels=dict(node.labels),
-        accelerator=node.labels.get(_ACCELERATOR_LABEL, ""),
+        accelerator=node.accelerator,
     )
 
 
