@@ -74,7 +74,7 @@ def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
 
 
 # Groups by marks, as xdist has them, come to nothing with pytest 9.2: each test would go anywhere,
-# and three processes would start one Ray after the other. So groups are told in a file.
+# and three processes would start one Ray after the other. So groups are passed in a file.
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -83,11 +83,11 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    told = getattr(config, "workerinput", None)
-    if told is not None:
+    worker_input = getattr(config, "workerinput", None)
+    if worker_input is not None:
         items[:] = in_order(items)
-        file = Path(told["groups"])
-        mine = file.with_suffix(f".{told['workerid']}")
+        file = Path(worker_input["groups"])
+        mine = file.with_suffix(f".{worker_input['workerid']}")
         mine.write_text(json.dumps({item.nodeid: group_of(item) for item in items}))
         mine.replace(file)
 
@@ -104,7 +104,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Groups(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            if not groups:  # by now every process has told the same
+            if not groups:  # by now every process has written the same file
                 file = _groups_file(self.nodes[0].workerinput["testrunuid"])
                 groups.update(json.loads(file.read_text()))
                 file.unlink()

@@ -80,7 +80,9 @@ def test_sizes_are_options_and_quick_ones_are_small(
     assert (code, figure["value"]) == (0, "60 files, 5 rounds")
 
 
-def test_each_figure_stands_beside_its_target(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_figure_is_shown_next_to_its_target(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     for option, verdict in (("--rounds", "yes"), ("--few-files", "NO")):
         run("fast", option, "7")
         [line] = [line for line in capsys.readouterr().out.splitlines() if "files," in line]
@@ -88,7 +90,7 @@ def test_each_figure_stands_beside_its_target(run: Run, capsys: pytest.CaptureFi
         assert (cells[1], cells[2], cells[4]) == ("files", ">= 50", verdict)
 
 
-def test_a_peer_that_is_missing_is_told_and_fails_nothing(run: Run) -> None:
+def test_a_missing_peer_is_reported_but_does_not_fail_the_row(run: Run) -> None:
     code, figures = run("lonely-peer")
     assert code == 0
     assert figures[0]["value"] == "1"

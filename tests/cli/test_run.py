@@ -315,10 +315,10 @@ def test_a_run_in_which_everything_failed_is_not_a_success(curate: Curate, works
     for file in (workspace / "raw").iterdir():
         file.write_bytes(b'\xff\xfe{\x00"\x00')
     lines = (
-        "curate: most of it failed: stage 'jsonl_reader' failed on 3 of 3 tasks: cannot read "
+        "curate: most tasks failed: stage 'jsonl_reader' failed on 3 of 3 tasks: cannot read "
         f"{workspace}/raw/N.jsonl: it is UTF-16; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8). "
         "See out/.curator/trial/quarantine. Fix the cause and run again (changed inputs are "
-        "detected); where this is right, set max_failures or allow_empty (--allow-empty)\n"
+        "detected); if this is expected, set max_failures or allow_empty (--allow-empty)\n"
     )
     result = curate("run", "recipe.yaml", "--quiet")
     assert (result.code, result.out) == (4, "")

@@ -127,7 +127,7 @@ def test_a_recipe_of_a_workflow(curate: Curate, workspace: Path) -> None:
          "recipe.yaml:5: workflow 'trial.twice': no option named 'input_pat' (did you mean "
          "input_path?)"),
         ("options:", "steps: []\noptions:", "recipe.yaml:4: `steps:` has no place beside "
-         "`workflow:`: its options stand under `options:`"),
+         "`workflow:`: its options belong under `options:`"),
         ("workflow: trial.twice\n", "",
          "recipe.yaml:3: `options:` are those of a `workflow:`, and there is none"),
         ("options:", "run: {run_dir: x}\noptions:", "recipe.yaml:4: run: a workflow has no "

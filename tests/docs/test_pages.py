@@ -160,8 +160,8 @@ def test_every_metric_is_explained() -> None:
             for one in (*names.OF_RUNS, *names.OF_STAGES)}  # fmt: skip
     others = {f"curator_{name}" for name in (names.TASK_SECONDS, "machine_memory_bytes",
               "gpu_memory_bytes", "gpu_utilization_ratio")}  # fmt: skip
-    told = re.findall(r"`(curator_\w+)`", (DOCS / "looking_on.md").read_text())
-    assert (set(told), len(told)) == (made | others, len(made | others))
+    documented = re.findall(r"`(curator_\w+)`", (DOCS / "monitoring.md").read_text())
+    assert (set(documented), len(documented)) == (made | others, len(made | others))
 
 
 def test_every_error_is_explained() -> None:

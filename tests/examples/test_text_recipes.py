@@ -39,7 +39,7 @@ def test_sources_are_the_same_each_time_and_of_every_kind() -> None:
     assert {one["planted"] for one in found} == set(SOURCE_SHARES)
 
 
-def test_code(tmp_path: Path) -> None:
+def test_code_recipe_keeps_good_sources(tmp_path: Path) -> None:
     make_sources(tmp_path / "raw.jsonl", 300)
     run("code.yaml", tmp_path, str(tmp_path / "raw.jsonl"))
     kept, dropped = list(rows(tmp_path / "kept")), list(rows(tmp_path / "dropped"))

@@ -30,7 +30,7 @@ FAST_HEALTH = {
     "health_check_timeout_ms": 10_000,
     "health_check_failure_threshold": 3,
 }
-"""A node that is gone is noticed in a second, not in fifteen; one that is busy is not gone."""
+"""A lost node is noticed within a second; a busy one is not mistaken for lost."""
 
 STORE_BYTES = 150_000_000
 
@@ -129,7 +129,7 @@ def ran(
     executor: Executor | None = None,
     **options: Any,
 ) -> RunResult:
-    """The outputs of so many numbers; on the streaming executor unless another one is given."""
+    """Run `count` numbers through the stages; by default on the streaming executor."""
     if executor is None:
         from curator_streaming.executor import StreamingExecutor
 
@@ -147,12 +147,12 @@ def by(found: Sequence[Met], what: str) -> Counter[Any]:
 
 
 def places(log: Path, kind: str) -> Counter[str]:
-    """How often each place (a node, or a worker on one) told of an event of this kind."""
+    """Count the events of this kind by place: a node, or a worker on one."""
     return Counter(event.place for event in read_log(log) if event.kind == kind)
 
 
 class Grid:
-    """A cluster whose nodes come and go as a test likes."""
+    """A cluster to which a test adds nodes, and from which it removes them."""
 
     def __init__(self, cluster: Any) -> None:
         self.cluster = cluster
@@ -169,12 +169,12 @@ class Grid:
         return self._added[-1]
 
     def kill(self, node: Any) -> None:
-        """As a machine that loses its power: nobody there can say goodbye."""
+        """Like a power loss: no shutdown runs."""
         self._added.remove(node)
         self.cluster.remove_node(node, allow_graceful=False)
 
     def lose(self, node: Any) -> None:
-        """Kill it, and wait until everybody knows that it is gone."""
+        """Kill it, and wait until the cluster has noticed."""
         import ray
 
         self.kill(node)
@@ -183,11 +183,11 @@ class Grid:
         )
 
     def settle(self) -> None:
-        """Those that are there by now belong to it."""
+        """Treat all current nodes as permanent."""
         self._added.clear()
 
     def kill_added(self) -> None:
-        """And wait until everybody knows that they are gone."""
+        """Kill all added nodes, and wait until the cluster has noticed."""
         import ray
 
         stay = len(self.cluster.list_all_nodes()) - len(self._added)

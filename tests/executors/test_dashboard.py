@@ -13,7 +13,7 @@ from prometheuskit import Prometheus, check_dashboard, needed, running_prometheu
 pytestmark = needed
 
 OTHERS = [pytest.param(name, marks=pytest.mark.soak) for name in ("actor_pool", "ray_data")]
-"""What they tell is what every executor tells (test_telling.py); core serves it."""
+"""The metrics are those of every executor (test_snapshots.py); core serves them."""
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("executor", [StreamingExecutor, RayActorPoolExecutor, RayDataExecutor])
 @pytest.mark.parametrize("again", [{"resume": False}, {"mode": "overwrite", "more": 1}])
-def test_what_there_is_stays_where_no_cluster_answers(
+def test_existing_output_is_kept_if_no_cluster_answers(
     executor: Any, again: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = dict(again)
@@ -48,7 +48,7 @@ def test_what_there_is_stays_where_no_cluster_answers(
 
 
 class Small:
-    """What is known of a cluster with next to nothing."""
+    """The survey of a cluster with one CPU."""
 
     def __init__(self, connection: connection_module.Connection) -> None:
         self.facts = ClusterFacts((NodeFacts("n", cpus=1.0),))
@@ -61,7 +61,7 @@ def somewhere(*_: Any, **__: Any) -> Iterator[connection_module.Connection]:
 
 
 @pytest.mark.parametrize("executor", [StreamingExecutor, RayActorPoolExecutor, RayDataExecutor])
-def test_what_there_is_stays_where_the_cluster_is_too_small(
+def test_existing_output_is_kept_if_the_cluster_is_too_small(
     executor: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line(folder, Same()).run(LocalExecutor(workers=0))

@@ -33,7 +33,7 @@ PATIENCE = {
         "curator_ray_data.driver": ["FORCED_STOP_S", "_ABORTED_TEARDOWN_S", "_TEARDOWN_S"],
     },
 }
-"""How long workers may take to leave, where nobody has asked for the end and where somebody has."""
+"""The time limits for stopping workers, in a normal end and in a forced one."""
 
 
 class Endless(ProcessingStage[Task[Any], Task[Any]]):

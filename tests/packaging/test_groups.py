@@ -1,4 +1,4 @@
-"""Tests in several processes: who keeps a Ray, or a file's fixtures, has all that want them."""
+"""Tests in several processes: those that share a Ray, or a file's fixtures, run in one process."""
 
 import os
 import re
@@ -19,13 +19,13 @@ def test_what_is_in_one_file_is_run_by_one_process() -> None:
     pytest.importorskip("xdist")
     quiet = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
 
-    told = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-m", "pytest", "-c", "tests/pytest.ini", "--rootdir", ".", "-v",
          "-p", "no:cacheprovider", "--numprocesses", "2", "--dist", "loadgroup", *FILES],
         cwd=ROOT, env=quiet, capture_output=True, text=True, timeout=100,
     )  # fmt: skip
 
-    runs = re.findall(r"\[(gw\d)\].* PASSED (\S+?)::", told.stdout)
-    assert len(runs) > len(FILES), told.stdout + told.stderr
+    runs = re.findall(r"\[(gw\d)\].* PASSED (\S+?)::", finished.stdout)
+    assert len(runs) > len(FILES), finished.stdout + finished.stderr
     assert sorted({file for _, file in runs}) == FILES
     assert len(set(runs)) == len(FILES), sorted(set(runs))

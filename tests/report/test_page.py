@@ -59,7 +59,7 @@ def test_the_page_lists_changes_since_the_previous_run(tmp_path: Path) -> None:
 def test_the_page_of_a_real_run_has_all_sections(tmp_path: Path) -> None:
     page = page_of(tmp_path, 4, pause=True)
     titles = re.findall("<h2>(.*?)</h2>", page)
-    assert titles == ["What holds it up", "What was left", "Stages", "Over time",
+    assert titles == ["Bottleneck", "Records left per stage", "Stages", "Over time",
                       "Dropped, by reason", "Slowest sources", "Files", "Environment"]  # fmt: skip
     assert "<b>doze</b>: " in page
     assert "waits for the rest: more workers for doze (num_workers)" in page
@@ -77,7 +77,7 @@ def test_the_bottleneck_is_shown_once_and_so_is_that_everything_was_kept(tmp_pat
     assert page.count("it was busy") == 1
     assert "<td>all is well</td>" in page
     assert "<tr><th>kept</th><td>all 7</td></tr>" in page
-    assert "What was left" not in page
+    assert "Records left per stage" not in page
 
 
 def test_drops_of_a_reader_are_a_share_of_the_records_it_read(tmp_path: Path) -> None:

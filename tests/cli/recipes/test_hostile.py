@@ -212,7 +212,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 def test_thousands_of_steps_of_one_kind_are_checked_by_one_model(found: Plugins) -> None:
-    from curator_cli.recipes.validation import model_of
+    from curator_cli.recipes.option_validation import model_of
 
     load_recipe("name: x\nsteps:\n- t.keep\n", plugins=found)
     before = model_of.cache_info().misses

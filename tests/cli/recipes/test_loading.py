@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from curator_cli.recipes import Recipe, apply_settings, load_recipe, stage_help
@@ -24,6 +24,7 @@ from curator_core.plugins.hookspecs import hookimpl
 from curator_core.plugins.registry import BrokenPlugin, Plugins
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, Discriminator
 
 Batches = ProcessingStage[DocumentBatch, DocumentBatch]
 
@@ -731,3 +732,27 @@ def test_help_for_a_stage_that_redefines_a_setting(found: Plugins) -> None:
     assert [(option.name, option.default) for option in help_.options] == [("batch_size", 32)]
     assert "batch_size" not in [option.name for option in help_.settings]
     assert help_.doc == ""
+
+
+class TextChoice(BaseModel):
+    kind: str
+
+
+class NumberChoice(BaseModel):
+    kind: int
+
+
+@dataclass
+class Unsupported(Batches):
+    """Has a type that pydantic refuses: a union is told apart by literals only."""
+
+    size: int = 1
+    choice: Annotated[TextChoice | NumberChoice, Discriminator("kind")] | None = None
+
+
+def test_an_option_of_an_unsupported_type_is_named_with_its_stage() -> None:
+    plugins = Plugins()
+    hook = hookimpl(lambda: {"t.odd": f"{__name__}:Unsupported"}, specname="curator_stages")
+    plugins.register("t", SimpleNamespace(curator_stages=hook))
+    with pytest.raises(PipelineError, match=r"odd.*: option 'choice' cannot be checked: "):
+        load_recipe("name: x\nsteps:\n- t.odd\n", plugins=plugins)

@@ -86,7 +86,7 @@ class TestRetries:
         ("error", "tries"),
         [(ConnectionError("gone"), 3), (FileNotFoundError("no such file"), 1), (KeyError("x"), 1)],
     )
-    def test_happen_by_default_only_for_temporary_errors(
+    def test_only_temporary_errors_are_retried_by_default(
         self, error: Exception, tries: int
     ) -> None:
         stage = FailsFirst(99, error)
@@ -162,7 +162,7 @@ class TestGenerators:
         assert len({task.task_id for task in ran.outputs}) == 3
         assert (ran.counts.tasks_retried, ran.counts.tasks_passed) == (1, 1)
 
-    def test_that_fail_for_good_keep_their_earlier_outputs(self) -> None:
+    def test_failed_generators_keep_earlier_outputs(self) -> None:
         ran = quarantining(BreaksOff(times=9), Task(7))
 
         assert data(ran) == [(7, 0), (7, 1)]

@@ -173,7 +173,7 @@ def test_it_survives_pickling(recipe: Recipe) -> None:
         "storage_options: {a: 1}\n  batch_size: 0\n  key: ${secret:CANARY}",
     ],
 )
-def test_no_error_shows_it(lines: str, found: Plugins) -> None:
+def test_errors_never_contain_the_secret(lines: str, found: Plugins) -> None:
     with pytest.raises(PipelineError) as caught:
         load_recipe(f"name: x\nsteps:\n- stage: t.fetch\n  {lines}\n", plugins=found)
     assert not shows(str(caught.value))

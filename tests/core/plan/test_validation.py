@@ -59,7 +59,7 @@ def test_a_reader_in_the_middle(raw: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "way_out"),
+    ("given", "remedy"),
     [
         (JsonlReader, ": call it to make one, JsonlReader(...)"),
         (len, ": make a stage of it with @processing_stage(name=...)"),
@@ -67,18 +67,18 @@ def test_a_reader_in_the_middle(raw: str, tmp_path: Path) -> None:
         (None, ""),
     ],
 )
-def test_objects_that_are_not_stages(given: Any, way_out: str) -> None:
+def test_objects_that_are_not_stages(given: Any, remedy: str) -> None:
     for where, make in {
         "stages": lambda: Pipeline(stages=[same, given]),
         "add_stage()": lambda: Pipeline().add_stage(given),
     }.items():
         with pytest.raises(PipelineError) as caught:
             make()
-        assert str(caught.value) == f"{where}: expected a stage, but got {given!r}{way_out}"
+        assert str(caught.value) == f"{where}: expected a stage, but got {given!r}{remedy}"
 
 
 def test_one_stage_without_a_list() -> None:
-    with pytest.raises(PipelineError, match=r"^stages is one stage, but must be a list of them"):
+    with pytest.raises(PipelineError, match=r"^stages must be a list, got a single stage"):
         Pipeline(stages=same)  # type: ignore[arg-type]
 
 

@@ -232,9 +232,9 @@ class TestBudgets:
         with pytest.raises(BudgetError) as caught:
             run_numbers(1, -1, -2)
         assert re.sub(r"\([0-9a-f]{12}\)", "(…)", str(caught.value)) == (
-            "most of it failed: stage 'doubled' failed on 2 of 3 tasks: ValueError: -2 is negative "
-            "(…). Fix the cause and run again (changed inputs are detected); where this is "
-            "right, set max_failures or allow_empty (--allow-empty)"
+            "most tasks failed: stage 'doubled' failed on 2 of 3 tasks: ValueError: -2 is negative "
+            "(…). Fix the cause and run again (changed inputs are detected); if this is "
+            "expected, set max_failures or allow_empty (--allow-empty)"
         )
         result = caught.value.result
         assert result is not None
@@ -251,7 +251,7 @@ class TestBudgets:
 
     def test_a_count_does_not_allow_everything_to_fail(self) -> None:
         assert len(run_numbers(-1, -2, 3, max_failures=5)) == 1
-        with pytest.raises(BudgetError, match="most of it failed: stage 'doubled'"):
+        with pytest.raises(BudgetError, match="most tasks failed: stage 'doubled'"):
             run_numbers(-1, -2, max_failures=5)
 
     def test_a_repeated_run_fails_again(self, tmp_path: Path) -> None:

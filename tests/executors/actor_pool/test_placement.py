@@ -3,8 +3,8 @@
 import pytest
 from curator_actor_pool.placement import (
     ActorKind,
-    max_actors_beside,
-    spread,
+    choose_nodes,
+    max_actors_with_others,
     subtract_reserved,
 )
 from curator_core.model.policies import ErrorPolicy
@@ -28,17 +28,17 @@ def test_idle_actors_of_other_stages_keep_their_gpus() -> None:
     gpus = Resources(cpus=4, gpus=1)
     here = node("gpus", 4, 4)
 
-    assert max_actors_beside(stage(1), here, []) == 4
-    assert max_actors_beside(stage(1), here, [gpus] * 3) == 4  # idle actors need no CPUs
-    assert max_actors_beside(stage(1, gpus=1), here, [gpus] * 3) == 1
-    assert max_actors_beside(stage(0.5, gpus=0.5), here, [Resources(gpus=0.5)]) == 6
-    assert max_actors_beside(stage(1, memory_gb=20), here, [Resources(memory_gb=30)]) == 1
-    assert max_actors_beside(stage(0), here, []) == 4
+    assert max_actors_with_others(stage(1), here, []) == 4
+    assert max_actors_with_others(stage(1), here, [gpus] * 3) == 4  # idle actors need no CPUs
+    assert max_actors_with_others(stage(1, gpus=1), here, [gpus] * 3) == 1
+    assert max_actors_with_others(stage(0.5, gpus=0.5), here, [Resources(gpus=0.5)]) == 6
+    assert max_actors_with_others(stage(1, memory_gb=20), here, [Resources(memory_gb=30)]) == 1
+    assert max_actors_with_others(stage(0), here, []) == 4
 
 
 def test_a_given_number_is_not_limited_by_cpus() -> None:
-    assert max_actors_beside(stage(1, num_workers=9), node("a", 2), []) == 9
-    assert max_actors_beside(stage(1, num_workers=9, gpus=1), node("a", 2, 3), []) == 3
+    assert max_actors_with_others(stage(1, num_workers=9), node("a", 2), []) == 9
+    assert max_actors_with_others(stage(1, num_workers=9, gpus=1), node("a", 2, 3), []) == 3
 
 
 @pytest.mark.parametrize(
@@ -46,11 +46,11 @@ def test_a_given_number_is_not_limited_by_cpus() -> None:
     [(1, ["b"]), (3, ["b", "a", "b"]), (9, ["b", "a", "b", "a", "b"])],
 )
 def test_actors_are_spread_over_nodes(count: int, chosen: list[str]) -> None:
-    assert spread(count, {"a": 2, "b": 3, "full": 0}, {}) == chosen
+    assert choose_nodes(count, {"a": 2, "b": 3, "full": 0}, {}) == chosen
 
 
 def test_nodes_with_the_fewest_come_first() -> None:
-    assert spread(2, {"a": 5, "b": 1}, {"a": 1}) == ["b", "a"]
+    assert choose_nodes(2, {"a": 5, "b": 1}, {"a": 1}) == ["b", "a"]
 
 
 def test_reserved_parts_are_taken_from_the_largest_nodes() -> None:

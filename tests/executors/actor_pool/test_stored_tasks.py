@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 
-from curator_actor_pool.stored_tasks import StoredTasks, TaskQueue, TaskRange, source_keys
+from curator_actor_pool.stored_tasks import StoredRange, StoredTasks, TaskQueue, source_keys
 from hypothesis import given
 from hypothesis import strategies as st
 
 
-def stored(first: int, count: int, node: str = "") -> TaskRange:
+def stored(first: int, count: int, node: str = "") -> StoredRange:
     ids = [str(n) for n in range(first, first + count)]
-    return TaskRange.of(StoredTasks(None, ids, [((task, 1),) for task in ids], 10 * count, node))
+    return StoredRange.of(StoredTasks(None, ids, [((task, 1),) for task in ids], 10 * count, node))
 
 
-def stored_in_packs(sizes: Sequence[int]) -> list[TaskRange]:
+def stored_in_packs(sizes: Sequence[int]) -> list[StoredRange]:
     starts = [sum(sizes[:position]) for position in range(len(sizes))]
     return [stored(start, size) for start, size in zip(starts, sizes, strict=True)]
 
 
-def ids(taken: Sequence[TaskRange]) -> list[int]:
+def ids(taken: Sequence[StoredRange]) -> list[int]:
     return [int(task) for one in taken for task in one.ids]
 
 
@@ -46,7 +46,7 @@ def test_every_task_is_taken_once_and_in_order(
 def test_suspects_come_first_and_alone() -> None:
     queue = TaskQueue([stored(0, 3)])
     [suspect] = stored(7, 1).singles()
-    queue.put_back([TaskRange(suspect.stored, 0, 1, is_suspect=True)])
+    queue.put_back([StoredRange(suspect.stored, 0, 1, is_suspect=True)])
 
     assert queue.tasks == 4
     assert [ids(queue.take(10)), ids(queue.take(10))] == [[7], [0, 1, 2]]
@@ -65,4 +65,4 @@ def test_tasks_on_the_workers_node_are_preferred() -> None:
 def test_each_source_is_listed_once() -> None:
     pack = StoredTasks(None, ["a", "b"], [(("s", 1), ("t", 1)), (("s", 1),)], 8)
 
-    assert source_keys([TaskRange.of(pack), TaskRange.of(pack)]) == (("s", 1), ("t", 1))
+    assert source_keys([StoredRange.of(pack), StoredRange.of(pack)]) == (("s", 1), ("t", 1))

@@ -19,7 +19,7 @@ class Cluster:
     free: float
     now: float = 0.0
     asked: list[float] = field(default_factory=list)
-    says_what_is_free: bool = True
+    reports_free_cpus: bool = True
 
     def create(self, node: NodeFacts, cpus: float) -> float:
         self.asked.append(cpus)
@@ -29,7 +29,7 @@ class Cluster:
         return group <= self.free
 
     def free_cpus(self, node: NodeFacts) -> float | None:
-        return self.free if self.says_what_is_free else None
+        return self.free if self.reports_free_cpus else None
 
     def wait_for(self, held: Reservations, seconds: float) -> list[tuple[NodeFacts, float]]:
         granted: list[tuple[NodeFacts, float]] = []
@@ -66,31 +66,31 @@ def test_nothing_is_reserved_in_a_cluster_of_our_own(cluster: Cluster) -> None:
     assert not cluster.asked
 
 
-def test_what_is_free_is_asked_for(cluster: Cluster) -> None:
+def test_free_cpus_are_requested(cluster: Cluster) -> None:
     cluster.free = 5
     assert cluster.wait_for(reserved(), 5) == [(NODE, 5)]
     assert cluster.asked == [16, 5]
 
 
-def test_half_as_many_are_asked_for_if_ray_does_not_say(cluster: Cluster) -> None:
-    cluster.free, cluster.says_what_is_free = 5, False
+def test_half_as_many_are_requested_if_ray_does_not_report_free_cpus(cluster: Cluster) -> None:
+    cluster.free, cluster.reports_free_cpus = 5, False
     assert cluster.wait_for(reserved(), 10) == [(NODE, 4)]
     assert cluster.asked == [16, 8, 4]
 
 
-@pytest.mark.parametrize("says_what_is_free", [True, False])
+@pytest.mark.parametrize("reports_free_cpus", [True, False])
 def test_a_full_node_is_reported(
-    cluster: Cluster, says_what_is_free: bool, caplog: pytest.LogCaptureFixture
+    cluster: Cluster, reports_free_cpus: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cluster.free, cluster.says_what_is_free = 0, says_what_is_free
+    cluster.free, cluster.reports_free_cpus = 0, reports_free_cpus
     with caplog.at_level(logging.WARNING):
         assert cluster.wait_for(reserved(), 20) == []
     [record] = caplog.records
     assert NODE.name in record.getMessage()
-    assert ("0 of 16 are free" in record.getMessage()) is says_what_is_free
+    assert ("0 of 16 are free" in record.getMessage()) is reports_free_cpus
 
 
-def test_an_untested_ray_does_not_say_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untested_ray_does_not_report_free_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray")
     monkeypatch.setattr(compat, "installed_version", lambda: "9.9.0")
     assert reservations._free_cpus(NODE) is None

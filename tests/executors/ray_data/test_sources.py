@@ -14,7 +14,7 @@ pytest.importorskip("ray.data")
 
 from curator_ray.transfer.modules import PlanPacker
 from curator_ray_data.options import RayDataOptions
-from curator_ray_data.sources import Sources, pack_blocks
+from curator_ray_data.sources import JobSources, pack_blocks
 
 
 def block_sizes(tasks: list[Any], *, singly: bool = False, **options: Any) -> list[int]:
@@ -50,11 +50,11 @@ class TestBlocks:
 
 
 class TestJobs:
-    def sources_of(self, count: int, **options: Any) -> Sources:
+    def sources_of(self, count: int, **options: Any) -> JobSources:
         given = tasks(count)
         plan = Pipeline("p", stages=[Adds(1)]).build(tasks=given)
         run = ActiveRun(plan, TaskListing(given), NoStore())
-        return Sources(run, RayDataOptions(**options))
+        return JobSources(run, RayDataOptions(**options))
 
     def test_are_limited_by_sources(self) -> None:
         sources = self.sources_of(5, max_sources_per_job=2)

@@ -145,7 +145,7 @@ def test_submit_waits_for_room_or_raises() -> None:
         taker.join()
         for _ in range(2):
             service.take(60)
-        with pytest.raises(BusyError, match=r"no reply yet: 0 tasks .*waited 0.05 s"):
+        with pytest.raises(BusyError, match=r"no reply is ready yet; 0 tasks .*waited 0.05 s"):
             service.take(timeout=0.05)
 
 

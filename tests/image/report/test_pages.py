@@ -14,7 +14,7 @@ from curator_image.readers.webdataset import WebDatasetReader
 from curator_image.report.filters import write_pictures
 from curator_image.report.thumbnails import thumbnail
 from curator_image.writers.webdataset import WebDatasetWriter
-from curator_report.histograms import Scores, histogram, number
+from curator_report.histograms import HistogramScores, histogram, number
 from curator_report.page import write_report
 from PIL import Image, ImageFilter
 
@@ -113,15 +113,15 @@ def test_the_duplicates_page_shows_clusters(shards: Path, tmp_path: Path) -> Non
 
 
 def test_a_histogram_has_its_limits_and_all_scores() -> None:
-    drawn = histogram(Scores(kept=[1.0, 2.0, 3.0], dropped=[0.1, float("nan")]), [0.5])
+    drawn = histogram(HistogramScores(kept=[1.0, 2.0, 3.0], dropped=[0.1, float("nan")]), [0.5])
     assert drawn.count("<rect") == 4
     assert "limit 0.5" in drawn
-    assert histogram(Scores(), [1.0]) == ""
-    assert histogram(Scores(kept=[5.0]), [5.0]).count("<rect") == 1
+    assert histogram(HistogramScores(), [1.0]) == ""
+    assert histogram(HistogramScores(kept=[5.0]), [5.0]).count("<rect") == 1
 
 
 def test_scores_over_many_powers_of_ten_are_spread_out() -> None:
-    scores = Scores(kept=[float(10**power) for power in range(6)])
+    scores = HistogramScores(kept=[float(10**power) for power in range(6)])
     assert scores.is_wide
     assert histogram(scores, [0.0, 100.0]).count("<rect") == 6
 

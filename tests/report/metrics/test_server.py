@@ -159,9 +159,9 @@ def test_every_restart_has_a_kind() -> None:
         "took longer than its timeout_s of 3 s": "timeout",
         "ran out of memory": "memory",
         "was recycled": "recycled",
-        "was on a node that is gone": "node",
+        "was on a node that was lost": "node",
         "was killed (SIGKILL)": "killed",
-        "died without a word, as by SIGKILL": "killed",
+        "died without an error message, probably by SIGKILL": "killed",
         "ended by itself": "died",
     }
     assert {reason: kind_of_restart(reason) for reason in expected} == expected

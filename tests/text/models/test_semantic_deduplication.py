@@ -104,9 +104,7 @@ def test_embedder_and_workflow_agree_on_the_column(tmp_path: Path, raw: Path, ti
     assert (metadata["documents"], metadata["groups"], metadata["kept"]) == (6, 2, 4)
 
 
-def test_errors_name_the_way_out(
-    tmp_path: Path, raw: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_name_a_remedy(tmp_path: Path, raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def problems(**options: Any) -> str:
         with pytest.raises(PipelineError) as caught:
             semantic(raw, tmp_path / "out", **options).run(HERE)

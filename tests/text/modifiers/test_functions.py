@@ -113,7 +113,7 @@ def test_batch_function_must_return_a_value_per_row() -> None:
 @pytest.mark.parametrize(
     ("stage", "problem"),
     [
-        (Modify([]), "modifier_fn is an empty list, so there is nothing to do"),
+        (Modify([]), "modifier_fn is empty; give at least one modifier"),
         (
             Modify([shout, shout], ["a", "b", "c"]),
             "input_fields names 3 columns for 2 functions; give one for each of them, or a list "

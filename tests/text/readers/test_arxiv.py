@@ -8,7 +8,7 @@ import pytest
 from curator_core import Empty
 from curator_core.testing import StageRun, check_stage, run_stages
 from curator_text import ArxivReader
-from curator_text.readers.arxiv import NoPaperError, clean_latex, extract_latex
+from curator_text.readers.arxiv import UnusablePaperError, clean_latex, extract_latex
 
 
 def tar(files: dict[str, bytes]) -> bytes:
@@ -80,7 +80,7 @@ def test_other_files_are_refused_by_path(tmp_path: Path) -> None:
 
 def test_files_that_include_each_other_terminate() -> None:
     files = {"a.tex": rb"\documentclass x \input{b}\input{b}", "b.tex": rb"\input{a}" * 60}
-    with pytest.raises(NoPaperError, match="larger than max_paper_bytes"):
+    with pytest.raises(UnusablePaperError, match="larger than max_paper_bytes"):
         extract_latex(gzip.compress(tar(files)), 100_000)
 
 

@@ -42,7 +42,7 @@ COMMANDS: Mapping[str, Entry] = {
 }
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
     """Built-in commands and those of plugins, imported only when called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -125,7 +125,7 @@ def plugin_command(name: str) -> click.Command:
     return found
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="curator-cli", prog_name="curate")
 def curate() -> None:
     """Turn raw text, images, video and audio into training data.

@@ -78,7 +78,7 @@ class Pipeline:
 
     def __post_init__(self) -> None:
         if isinstance(self.stages, ProcessingStage):
-            raise PipelineError("stages is one stage, but must be a list of them: [stage]")
+            raise PipelineError("stages must be a list, got a single stage: use stages=[stage]")
         self.stages = [_require_stage(stage, "stages") for stage in self.stages]
 
     def add_stage(self, stage: AnyStage) -> Self:
@@ -235,9 +235,9 @@ def _require_stage(stage: object, where: str) -> AnyStage:
     """Return a stage unchanged; raise an error with a hint for anything else."""
     if isinstance(stage, ProcessingStage):
         return stage
-    way_out = ""
+    remedy = ""
     if isinstance(stage, type) and issubclass(stage, ProcessingStage):
-        way_out = f": call it to make one, {stage.__name__}(...)"
+        remedy = f": call it to make one, {stage.__name__}(...)"
     elif callable(stage) and not isinstance(stage, type):
-        way_out = ": make a stage of it with @processing_stage(name=...)"
-    raise PipelineError(f"{where}: expected a stage, but got {stage!r}{way_out}")
+        remedy = ": make a stage of it with @processing_stage(name=...)"
+    raise PipelineError(f"{where}: expected a stage, but got {stage!r}{remedy}")

@@ -18,7 +18,7 @@ _OVERHEAD_S = 0.002
 
 
 @dataclass(frozen=True)
-class Bottleneck:
+class ReportedBottleneck:
     """What holds up the run; `name` is empty if no stage does."""
 
     name: str
@@ -28,14 +28,16 @@ class Bottleneck:
 
 def bottleneck_of(
     usages: Mapping[str, Usage], needs: Mapping[str, Any], diagnosis: Mapping[str, Any]
-) -> Bottleneck | None:
+) -> ReportedBottleneck | None:
     """Find the bottleneck; None if the run was too short to tell.
 
     Prefers the scheduler's own diagnosis; otherwise analyzes the stage that was busy longest.
     `needs` are the resources of each stage.
     """
     if diagnosis.get("bottleneck"):
-        return Bottleneck(diagnosis["bottleneck"], diagnosis["evidence"], diagnosis["advice"])
+        return ReportedBottleneck(
+            diagnosis["bottleneck"], diagnosis["evidence"], diagnosis["advice"]
+        )
     busy = sum(usage.seconds for usage in usages.values())
     if busy < _SHORT_S:
         return None
@@ -45,7 +47,7 @@ def bottleneck_of(
     name, most = max(usages.items(), key=lambda found: found[1].seconds)
     held, by = max((usage.held_s, name) for name, usage in usages.items())
     if held > busy:
-        return Bottleneck(
+        return ReportedBottleneck(
             "the consumer of the outputs",
             f"outputs of {by} waited {duration(held)} to be taken, longer than the stages worked",
             "take them faster, or put a writer at the end of the pipeline",
@@ -53,15 +55,15 @@ def bottleneck_of(
     share = most.seconds / busy
     evidence = f"{_percent(share)} of all time at work was spent in it"
     if share < _RELEVANT_SHARE:
-        return Bottleneck(
+        return ReportedBottleneck(
             "", f"no stage stands out: {name} took most, {_percent(share)} of all time at work",
             "more CPUs, or more workers, would help all stages alike",
         )  # fmt: skip
-    return Bottleneck(name, evidence, _advice(name, most, needs.get(name) or {}))
+    return ReportedBottleneck(name, evidence, _advice(name, most, needs.get(name) or {}))
 
 
-def _of_listing(busy: float, waited: float) -> Bottleneck:
-    return Bottleneck(
+def _of_listing(busy: float, waited: float) -> ReportedBottleneck:
+    return ReportedBottleneck(
         "the supply of work",
         f"workers had nothing to do for {_percent(waited / (busy + waited))} of their time",
         "fewer workers do as well; or more and smaller sources, such as files cut into ranges "

@@ -46,7 +46,7 @@ def group_failures(records: Iterable[QuarantineRecord]) -> list[Failure]:
     """Group quarantined records by stage and reason."""
     groups: dict[tuple[str, str], list[QuarantineRecord]] = {}
     for record in records:
-        groups.setdefault((record.stage, _alike(record)), []).append(record)
+        groups.setdefault((record.stage, _grouping_reason(record)), []).append(record)
     failures = [
         Failure(
             stage,
@@ -59,7 +59,7 @@ def group_failures(records: Iterable[QuarantineRecord]) -> list[Failure]:
     return sorted(failures, key=lambda failure: -failure.items)
 
 
-def _alike(record: QuarantineRecord) -> str:
+def _grouping_reason(record: QuarantineRecord) -> str:
     """Return the reason without file names and URLs, so that many of them can share a reason."""
     reason = record.reason.replace(record.source, "…") if record.source else record.reason
     return _URL.sub("…", reason)

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from math import isfinite, log10
 from typing import ClassVar
 
-from curator_core.model.scores import Bins, edges_of
-from curator_core.model.scores import Scores as BinnedScores
+from curator_core.model.scores import Bins, Scores, edges_of
 
 from curator_report.html import render_part
 
@@ -15,7 +14,7 @@ _WIDTH, _HEIGHT, _FOOT, _TOP = 640, 150, 26, 26
 
 
 @dataclass
-class Scores:
+class HistogramScores:
     """The scores of the records that a rule kept, and of those it dropped."""
 
     kept: list[float] = field(default_factory=list)
@@ -105,7 +104,7 @@ def legend() -> str:
     return render_part("plots", "legend")
 
 
-def histogram(scores: Scores, limits: Sequence[float]) -> str:
+def histogram(scores: HistogramScores, limits: Sequence[float]) -> str:
     """Return a histogram as HTML; "" without scores."""
     every = scores.finite
     if not every:
@@ -115,9 +114,7 @@ def histogram(scores: Scores, limits: Sequence[float]) -> str:
     return _draw(kept, dropped, scale, limits).to_html()
 
 
-def binned_histogram(
-    scores: BinnedScores, limits: Sequence[float], label: str = ""
-) -> Histogram | None:
+def binned_histogram(scores: Scores, limits: Sequence[float], label: str = "") -> Histogram | None:
     """Return the histogram of binned scores; None without scores."""
     every = sorted(_spans(scores))
     if not every:
@@ -136,7 +133,7 @@ Span = tuple[float, float, int]
 """Start, end and count."""
 
 
-def _spans(scores: BinnedScores) -> Iterator[Span]:
+def _spans(scores: Scores) -> Iterator[Span]:
     for bins in (scores.kept, scores.dropped):
         for place, times in bins.items():
             yield *edges_of(place), times

@@ -13,7 +13,7 @@ from curator_core.io.statistics import read_summary
 from curator_core.model.formatting import count, counted, duration, share, shortened
 from curator_core.run.directory import RunDirectory
 
-from curator_report.bottleneck import Bottleneck, bottleneck_of
+from curator_report.bottleneck import ReportedBottleneck, bottleneck_of
 from curator_report.comparison import Comparison, compare_with_previous
 from curator_report.failures import (
     Failure,
@@ -91,7 +91,7 @@ class PageData:
     facts: Rows
     command: str
     purpose: str
-    bottleneck: Bottleneck | None
+    bottleneck: ReportedBottleneck | None
     funnel: Funnel | None
     stages: StageTables
     timelines: Sequence[TimePlot]

@@ -19,7 +19,7 @@ Stages = Mapping[str, StageCounts]
 
 
 @dataclass(frozen=True)
-class Step:
+class FunnelStep:
     """How many items reached a stage, out of how many, and how many it kept back."""
 
     name: str
@@ -41,7 +41,7 @@ class Step:
 class Funnel:
     """The steps that the page shows, and how many more there are."""
 
-    steps: Sequence[Step]
+    steps: Sequence[FunnelStep]
     hidden: int
 
 
@@ -64,7 +64,7 @@ class StageTables:
     important: Sequence[StageRow] = ()
 
 
-def steps(stages: Stages, *, wrote: bool) -> list[Step]:
+def steps(stages: Stages, *, wrote: bool) -> list[FunnelStep]:
     """Return the stages that kept items back, and the number of items left at the end.
 
     A stage that makes more of what it gets, such as clips of films, is a new start: later shares
@@ -73,7 +73,7 @@ def steps(stages: Stages, *, wrote: bool) -> list[Step]:
     return list(_steps(stages, wrote=wrote))
 
 
-def _steps(stages: Stages, *, wrote: bool) -> Iterator[Step]:
+def _steps(stages: Stages, *, wrote: bool) -> Iterator[FunnelStep]:
     last, left, whole, playing_ms, has_begun = len(stages) - 1, 0, 0, 0, False
     for place, (name, counts) in enumerate(stages.items()):
         back, came = items_not_kept(counts), items_received(counts)
@@ -84,11 +84,11 @@ def _steps(stages: Stages, *, wrote: bool) -> Iterator[Step]:
         if back or (makes_more and has_begun):
             made_of = counts.items_in if makes_more and has_begun else 0
             items = counts.items_in if writes else came
-            yield Step(name, items, whole, back, made_of, playing_ms)
+            yield FunnelStep(name, items, whole, back, made_of, playing_ms)
             has_begun = True
         left = counts.items_in - back if writes else counts.items_out
         playing_ms = playing_ms if writes else counts.playing_ms
-    yield Step("left at the end", left, whole, playing_ms=playing_ms)
+    yield FunnelStep("left at the end", left, whole, playing_ms=playing_ms)
 
 
 def funnel(stages: Stages, *, wrote: bool) -> Funnel | None:

@@ -77,7 +77,7 @@ class TerminalProgress(Observer):
         if self._live is None:
             self._live = _start_live()
             atexit.register(self._live.stop)  # otherwise the cursor could stay hidden
-        self._live.update(_fitting(progress, self._live), refresh=True)
+        self._live.update(_render_to_fit(progress, self._live), refresh=True)
 
     def _show_end(self, progress: Progress, *, has_line: bool) -> None:
         if self._live is None:
@@ -85,7 +85,7 @@ class TerminalProgress(Observer):
                 write_line(closing_line(progress))
             return
         self._live.transient = not has_line
-        self._live.update(_fitting(progress, self._live), refresh=True)
+        self._live.update(_render_to_fit(progress, self._live), refresh=True)
         self._stop(self._live)
 
     def _stop(self, live: "Live") -> None:
@@ -118,7 +118,7 @@ def _start_live() -> "Live":
     return live
 
 
-def _fitting(progress: Progress, live: "Live") -> "RenderableType":
+def _render_to_fit(progress: Progress, live: "Live") -> "RenderableType":
     return drawn(progress, live.console.height, live.console.width)
 
 

@@ -50,8 +50,8 @@ class RuleResults:
     edited: pa.ChunkedArray | None = None
     """The new texts, if the first rule edits them."""
 
-    def rows_ended_by(self, position: int) -> dict[Outcome, list[int]]:
-        """Return the rows that this rule ended, by outcome."""
+    def rows_decided_by(self, position: int) -> dict[Outcome, list[int]]:
+        """Return the rows that this rule dropped or could not process, by outcome."""
         rows = pc.indices_nonzero(pc.equal(self.ended_by, position))
         found: dict[Outcome, list[int]] = {}
         outcomes = self.outcome_of.take(rows)

@@ -86,7 +86,7 @@ def test_the_files_are_complete_if_a_node_is_killed(changing: Grid, tmp_path: Pa
     assert (result.sources_done, result.quarantined) == (80, [])
     found = sorted(int(path.read_text()) for path in (tmp_path / "out").glob("part-*"))
     assert found == list(range(80))
-    assert set(result.worker_restarts) == {"was on a node that is gone"}
+    assert set(result.worker_restarts) == {"was on a node that was lost"}
     assert {counts.tasks_passed for counts in result.stages.values()} == {80}
 
 

@@ -174,7 +174,7 @@ class TestJoin:
         address = f"ray://{cluster.address}"
         with pytest.raises(ClusterError) as error, authenticated_client(address):
             pass
-        assert f"what listens at {address} is not a server of Ray's client" in str(error.value)
+        assert f"{address} is not a Ray Client server" in str(error.value)
         assert f"or {cluster.address} without ray:// for that of Ray itself" in str(error.value)
 
     def test_grpcio_is_not_installed(self, monkeypatch: pytest.MonkeyPatch) -> None:

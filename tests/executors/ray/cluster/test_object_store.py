@@ -10,7 +10,7 @@ from curator_ray import compat
 ray = pytest.importorskip("ray")
 
 
-def test_the_connected_cluster_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spilled_bytes_come_from_the_connected_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     internal = pytest.importorskip(compat.MEMORY_INFO.path.partition(":")[0])
     from curator_ray.cluster import object_store
 

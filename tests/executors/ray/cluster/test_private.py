@@ -87,7 +87,7 @@ class TestPrivateCluster:
             assert has_ended, f"after {name}: {marked(name)}"
             assert not os.path.exists(facts[name]["folder"])
         _, errors = drivers["kill"].communicate(timeout=90)
-        assert "curator: the process that ran on a private Ray cluster ended without" in errors
+        assert "curator: the process that used a private Ray cluster ended without" in errors
         assert "curator:" not in drivers["ctrl-c"].communicate(timeout=90)[1]
 
     def test_it_outlives_the_thread_that_started_it(self, script: Any) -> None:

@@ -130,7 +130,7 @@ def test_an_unanswered_question_ends_with_the_run() -> None:
     assert end.args[0] is None
 
 
-def test_the_executor_waits_while_nobody_takes_its_outputs() -> None:
+def test_the_executor_waits_while_outputs_are_not_taken() -> None:
     driver = driver_of(emit_many)
     proxy = driver._run
     assert eventually(lambda: proxy._buffered >= driver_module._BUFFER_BYTES)
@@ -146,7 +146,7 @@ def test_a_driver_that_receives_nothing_aborts(monkeypatch: pytest.MonkeyPatch) 
     assert eventually(lambda: driver._is_lost)
     error = messages_until_the_end(driver)[-1].args[0]
     assert isinstance(error, ClusterError)
-    assert "nothing was heard of the run for 0.1 s" in str(error)
+    assert "no message from the run for 0.1 s" in str(error)
 
 
 def test_an_error_that_cannot_be_pickled_arrives_as_text() -> None:

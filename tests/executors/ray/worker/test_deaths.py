@@ -40,8 +40,8 @@ class TestExplainDeath:
         [
             (WITHOUT_TRACE, Exception("connection error code 2"), "died"),
             (None, Exception("connection error code 2"), "died"),
-            (None, ActorUnschedulableError("no such node"), "was on a node that is gone"),
-            (None, Exception("because its node has died."), "was on a node that is gone"),
+            (None, ActorUnschedulableError("no such node"), "was on a node that was lost"),
+            (None, Exception("because its node has died."), "was on a node that was lost"),
             (WITHOUT_TRACE, OutOfMemoryError("x"), "ran out of memory"),
             (None, Exception("exceeds the memory usage threshold of 0.95"), "ran out of memory"),
             (CrashReport(STATUS, "", "", True), Exception("died"), "ran out of memory"),
@@ -88,7 +88,12 @@ class TestExplainDeath:
 
     def test_the_death_of_the_node_comes_first(self) -> None:
         death = explain_death(None, OutOfMemoryError("x"), node_is_alive=False)
-        assert death.reason == "was on a node that is gone"
+        assert death.reason == "was on a node that was lost"
+        assert death.is_node_lost
+
+    def test_no_other_death_counts_as_that_of_the_node(self) -> None:
+        error = OutOfMemoryError("on a node that was lost")
+        assert not explain_death(None, error, node_is_alive=True).is_node_lost
 
     def test_the_end_of_the_log_is_the_detail_if_nothing_else_is_known(self) -> None:
         death = explain_death(WITHOUT_TRACE, Exception("x"), node_is_alive=True)

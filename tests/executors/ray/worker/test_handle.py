@@ -307,7 +307,7 @@ class TestWorkerDeaths:
         with pytest.raises(ray.exceptions.RayError) as error:
             get(work.call(worker, "x").result)
         assert eventually(lambda: current_cluster().node(node.node_id) is None)
-        assert worker.explain_death(error.value).reason == "was on a node that is gone"
+        assert worker.explain_death(error.value).reason == "was on a node that was lost"
 
 
 class TestAbort:
@@ -321,7 +321,7 @@ class TestAbort:
         time.sleep(0.3)
         worker.abort()
         result = get(call.result)
-        assert result.aborted
+        assert result.is_aborted
         assert result.report is None
         assert time.monotonic() - start < 9
         get(worker.end())

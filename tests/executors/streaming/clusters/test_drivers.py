@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psutil
@@ -24,12 +25,27 @@ MARK = "CURATOR_TEST"
 class Job:
     """A driver process, and all processes with its mark."""
 
-    def __init__(self, folder: Path, *arguments: object, **environment: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        count: int,
+        seconds: float,
+        *,
+        is_stubborn: bool = False,
+        **environment: str,
+    ) -> None:
         self.folder = folder
         self.mark = uuid4().hex
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
         self.process = subprocess.Popen(
-            [sys.executable, str(DRIVER), str(folder), *map(str, arguments)],
+            [
+                sys.executable,
+                str(DRIVER),
+                str(folder),
+                str(count),
+                str(seconds),
+                *["stubborn"] * is_stubborn,
+            ],
             env={**inherited, MARK: self.mark, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -66,8 +82,8 @@ Start = Callable[..., Job]
 def start(tmp_path: Path) -> Iterator[Start]:
     started: list[Job] = []
 
-    def start_job(*arguments: object, **environment: str) -> Job:
-        started.append(Job(tmp_path, *arguments, **environment))
+    def start_job(**options: Any) -> Job:
+        started.append(Job(tmp_path, **options))
         return started[-1]
 
     yield start_job
@@ -93,7 +109,7 @@ class TestOnAPrivateCluster:
     """As in the contract, but with many tasks and all processes checked."""
 
     def test_ctrl_c_finishes_started_tasks(self, start: Start, tmp_path: Path) -> None:
-        job = start(400, 0.1)
+        job = start(count=400, seconds=0.1)
         assert eventually(lambda: job.has_done(5))
         job.process.send_signal(signal.SIGINT)
 
@@ -102,7 +118,7 @@ class TestOnAPrivateCluster:
         assert len(parts(tmp_path)) == done
         assert eventually(lambda: not job.processes())
 
-        again = start(400, 0)
+        again = start(count=400, seconds=0)
         assert again.wait() == 0, again.err
         facts = json.loads(again.out.splitlines()[-1])
         assert (facts["skipped"], facts["done"]) == (done, 400 - done)
@@ -110,20 +126,19 @@ class TestOnAPrivateCluster:
         assert hidden(tmp_path) == []
 
     def test_no_process_outlives_a_killed_driver(self, start: Start, tmp_path: Path) -> None:
-        job = start(100, 0.2)
+        job = start(count=100, seconds=0.2)
         assert eventually(lambda: job.has_done(3))
         assert len(job.processes()) > 3
         job.process.kill()
 
         assert eventually(lambda: not job.processes()), job.processes()
-        again = start(100, 0)
+        again = start(count=100, seconds=0)
         assert again.wait() == 0, again.err
         assert parts(tmp_path) == list(range(100))
         assert hidden(tmp_path) == []
 
 
-def have_ended(job: Job) -> bool:
-    """Whether no worker of the job is left."""
+def no_worker_is_left(job: Job) -> bool:
     pids = {event.pid for event in job.events("begun")}
     return not any(map(psutil.pid_exists, pids))
 
@@ -132,12 +147,12 @@ class TestOnASharedCluster:
     def test_no_actor_outlives_a_killed_driver(
         self, start: Start, three: Grid, tmp_path: Path
     ) -> None:
-        job = start(60, 0.2, RAY_ADDRESS=three.address)
+        job = start(count=60, seconds=0.2, RAY_ADDRESS=three.address)
         assert eventually(lambda: len({event.pid for event in job.events("begun")}) >= 2)
         job.process.kill()
 
-        assert eventually(lambda: have_ended(job))
-        again = start(60, 0, RAY_ADDRESS=three.address)
+        assert eventually(lambda: no_worker_is_left(job))
+        again = start(count=60, seconds=0, RAY_ADDRESS=three.address)
         assert again.wait() == 0, again.err
         assert parts(tmp_path) == list(range(60))
         assert hidden(tmp_path) == []
@@ -145,7 +160,7 @@ class TestOnASharedCluster:
     def test_ctrl_c_finishes_started_tasks_and_leaves_the_cluster_alone(
         self, start: Start, three: Grid, tmp_path: Path
     ) -> None:
-        job = start(200, 0.1, RAY_ADDRESS=three.address)
+        job = start(count=200, seconds=0.1, RAY_ADDRESS=three.address)
         assert eventually(lambda: job.has_done(5))
         job.process.send_signal(signal.SIGINT)
 
@@ -155,13 +170,13 @@ class TestOnASharedCluster:
         begun, done = len(job.events("begun")), len(job.events("done"))
         assert begun == done == len(parts(tmp_path)) < 200
         assert len(job.events("teardown")) == len({event.pid for event in job.events("begun")})
-        assert eventually(lambda: have_ended(job))
-        again = start(200, 0, RAY_ADDRESS=three.address)
+        assert eventually(lambda: no_worker_is_left(job))
+        again = start(count=200, seconds=0, RAY_ADDRESS=three.address)
         assert again.wait() == 0, again.err
         assert parts(tmp_path) == list(range(200))
 
     def test_a_second_ctrl_c_does_not_wait(self, start: Start, three: Grid) -> None:
-        job = start(20, 60, "stubborn", RAY_ADDRESS=three.address)
+        job = start(count=20, seconds=60, is_stubborn=True, RAY_ADDRESS=three.address)
         assert eventually(lambda: bool(job.events("begun")))
         job.process.send_signal(signal.SIGINT)
         time.sleep(0.5)
@@ -171,13 +186,13 @@ class TestOnASharedCluster:
         assert job.wait(20) == 130, job.err
         assert time.monotonic() - begun < 10
         assert "stopped at once" in job.err
-        assert eventually(lambda: have_ended(job))
+        assert eventually(lambda: no_worker_is_left(job))
 
     def test_no_cluster_at_the_address(self, start: Start) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        job = start(4, 0, RAY_ADDRESS=f"127.0.0.1:{port}")
+        job = start(count=4, seconds=0, RAY_ADDRESS=f"127.0.0.1:{port}")
 
         assert job.wait(30) != 0
         assert f"no Ray cluster answers at 127.0.0.1:{port}" in job.err

@@ -190,7 +190,7 @@ class TestSetup:
 
         message = str(error.value)
         assert re.search(r"fails_setup could not be set up \d+ times", message)
-        assert "died without a word" in message
+        assert "died without an error message" in message
 
 
 class TestRefusals:

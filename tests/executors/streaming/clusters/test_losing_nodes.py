@@ -79,7 +79,7 @@ class TestAKilledNode:
 
         assert (result.sources_done, result.quarantined) == (60, [])
         assert files(tmp_path / "out") == files(tmp_path / "calm")
-        assert set(result.worker_restarts) == {"was on a node that is gone"}
+        assert set(result.worker_restarts) == {"was on a node that was lost"}
         assert sum(result.worker_restarts.values()) <= 3, "workers were started on the dead node"
         say("killed a node:", result.worker_restarts, "sources:", result.sources_done)
 

@@ -95,7 +95,7 @@ def test_a_machine_that_fails_to_answer_is_not_awaited_for_ever(
     for record in engine.workers.check():
         engine.events.worker_overdue(record)
 
-    assert engine.downs() == ["a worker died without a word, as by SIGKILL"]
+    assert engine.downs() == ["a worker died without an error message, probably by SIGKILL"]
 
 
 def test_the_report_may_fail(engine: Engine) -> None:
@@ -104,7 +104,7 @@ def test_the_report_may_fail(engine: Engine) -> None:
     engine.die()
     engine.receive("crash_report", error=ray.exceptions.NodeDiedError("gone"))
 
-    assert engine.downs() == ["a worker died without a word, as by SIGKILL"]
+    assert engine.downs() == ["a worker died without an error message, probably by SIGKILL"]
 
 
 def test_later_errors_of_the_same_worker_change_nothing(engine: Engine) -> None:

@@ -163,7 +163,7 @@ class Exits(Numbers):
     ("how", "attempts", "reason"),
     [
         ("exit", 2, r"its worker left with os._exit(7)"),
-        ("kill", 4, "its worker died without a word, as by SIGKILL"),
+        ("kill", 4, "its worker died without an error message, probably by SIGKILL"),
     ],
 )
 def test_a_death_that_may_come_from_outside_counts_half(

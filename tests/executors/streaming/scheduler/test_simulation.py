@@ -1,5 +1,6 @@
 """On simulated clusters GPUs stay busy, and workers follow the work."""
 
+from collections import Counter
 from dataclasses import replace
 from random import Random
 
@@ -89,6 +90,22 @@ def test_workers_move_to_a_model_that_became_slow():
     moves = [e.reason for e in simulation.explained if e.decision == "move"]
     assert 0 < len(moves) <= 16
     assert "from b to a" in moves[-1]
+
+
+def test_cpu_workers_move_to_a_stage_that_became_slow():
+    def step(name: str, before: float, after: float) -> SimulatedStep:
+        return SimulatedStep(name, lambda now: before if now < 20 else after, is_dedicated=True)
+
+    steps = [step("a", 0.1, 1.0), step("b", 1.0, 0.1)]
+    simulation = Simulation(steps, nodes_of(1, 8, 0), 10_000)
+    simulation.run(20)
+    assert _workers_by_step(simulation) == {0: 1, 1: 7}
+    simulation.run(40)
+    assert _workers_by_step(simulation) == {0: 7, 1: 1}
+
+
+def _workers_by_step(simulation: Simulation) -> Counter[int | None]:
+    return Counter(worker.first for worker in simulation.workers.values())
 
 
 def test_noise_moves_no_workers():

@@ -7,7 +7,7 @@ from heapq import nsmallest
 from typing import Any
 
 from curator_report.failures import group_failures
-from curator_report.histograms import Scores
+from curator_report.histograms import HistogramScores
 from curator_report.run_record import RunRecord
 
 from curator_audio.filters import measures
@@ -56,7 +56,7 @@ class RowsByRule:
     kept: list[Row] = field(default_factory=list)
     kept_rows: int = 0
     kept_seconds: float = 0.0
-    scores: dict[str, Scores] = field(default_factory=dict)
+    scores: dict[str, HistogramScores] = field(default_factory=dict)
     sources: dict[str, list[Row]] = field(default_factory=dict)
     """Segments by the recording that they were cut from."""
 
@@ -84,8 +84,8 @@ class RowsByRule:
             bare = Row({**row.facts}, None)
             self.sources.setdefault(row.source, []).append(bare)
 
-    def _scores(self, name: str) -> Scores:
-        return self.scores.setdefault(name, Scores())
+    def _scores(self, name: str) -> HistogramScores:
+        return self.scores.setdefault(name, HistogramScores())
 
     def limits_of(self, column: str) -> list[float]:
         found = [limit for rule in self.rules.values() if rule.column == column

@@ -175,7 +175,7 @@ class SpeechDetector:
 
 
 class _ConvolutionStep(NamedTuple):
-    """The slice of the input that one output step sees, and its weights."""
+    """Input slice and weights of one output step."""
 
     first: int
     last: int

@@ -56,9 +56,9 @@ class Substitution:
         if not written.endswith("}"):
             return f"{written[:40]!r} is not closed; write $${{ where you mean these two characters"
         if kind not in _KINDS or not _NAME.fullmatch(name):
-            way_out = hint(kind, _KINDS) if kind not in _KINDS and name else ""
+            remedy = hint(kind, _KINDS) if kind not in _KINDS and name else ""
             return (
-                f"{written[:60]!r} is neither ${{env:NAME}} nor ${{secret:NAME}}{way_out}; "
+                f"{written[:60]!r} is neither ${{env:NAME}} nor ${{secret:NAME}}{remedy}; "
                 "write $${ where you mean these two characters"
             )
         if name not in os.environ:

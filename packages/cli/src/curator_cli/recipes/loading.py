@@ -16,6 +16,7 @@ from curator_core.plugins.registry import Plugins
 from curator_core.plugins.registry import plugins as installed_plugins
 
 from curator_cli.recipes.interpolation import Substitution
+from curator_cli.recipes.option_validation import OptionContext, validated
 from curator_cli.recipes.options import (
     Option,
     OptionTable,
@@ -28,7 +29,6 @@ from curator_cli.recipes.parsing import LARGEST_FILE, parse
 from curator_cli.recipes.permissions import Permissions
 from curator_cli.recipes.problems import Document, Problems, cluster_problems
 from curator_cli.recipes.steps import RecipeStep, build_stage, find_steps
-from curator_cli.recipes.validation import Spot, validated
 from curator_cli.recipes.workflows import ChosenWorkflow, build_workflow
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def checked(
     plugins = installed_plugins() if plugins is None else plugins
     permissions = Permissions.of_environment() if permissions is None else permissions
     problems = Problems(document, permissions)
-    validated(_OUTER, _Untouched(problems), document.data, Spot((), noun="key"))
+    validated(_OUTER, _Untouched(problems), document.data, OptionContext((), noun="key"))
     head = _section(_HEAD, "", problems)
     errors = _section(pipeline_settings(), "errors", problems)
     run = _section(run_settings(), "run", problems)
@@ -198,8 +198,8 @@ def _section(table: OptionTable, key: str, problems: Problems) -> dict[str, Any]
     if not isinstance(values, dict):
         return {}
     given = Substitution(problems, may_be_secret=False)
-    spot = Spot((key,) if key else (), key, noun="option" if key else "key")
-    return validated(table, given, values, spot) or {}
+    context = OptionContext((key,) if key else (), key, noun="option" if key else "key")
+    return validated(table, given, values, context) or {}
 
 
 def _executor(plugins: Plugins, problems: Problems) -> tuple[type[Executor], dict[str, Any]] | None:
@@ -219,8 +219,8 @@ def _executor(plugins: Plugins, problems: Problems) -> tuple[type[Executor], dic
         kind = plugins.executors.load(name)
         if not (isinstance(kind, type) and issubclass(kind, Executor)):
             raise PluginError(f"{name!r} is offered as an executor, but is none")
-        spot, table = Spot(path, f"executor {name!r}"), _executor_options(kind)
-        values = validated(table, Substitution(problems), _in_config(options, table), spot)
+        context, table = OptionContext(path, f"executor {name!r}"), _executor_options(kind)
+        values = validated(table, Substitution(problems), _in_config(options, table), context)
     except PluginError as error:
         problems.add((*path, "name"), redact(str(error)))
         return None

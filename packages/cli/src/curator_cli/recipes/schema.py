@@ -8,9 +8,9 @@ from curator_core.plugins.registry import Plugins
 from curator_core.plugins.registry import plugins as installed_plugins
 
 from curator_cli.recipes.help import doc_of
+from curator_cli.recipes.option_validation import model_of
 from curator_cli.recipes.options import OptionTable, pipeline_settings, run_settings, with_docs
 from curator_cli.recipes.steps import load_stage, stage_table
-from curator_cli.recipes.validation import model_of
 from curator_cli.recipes.workflows import load_workflow, workflow_table
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -12,10 +12,10 @@ from curator_core.model.secrets import redact
 from curator_core.plugins.registry import Plugins
 
 from curator_cli.recipes.interpolation import Substitution
+from curator_cli.recipes.option_validation import OptionContext, validated
 from curator_cli.recipes.options import OptionTable, options_of, settings
 from curator_cli.recipes.permissions import TRUST_VARIABLE
 from curator_cli.recipes.problems import Document, Path, Problems
-from curator_cli.recipes.validation import Spot, validated
 
 LONGEST_NAME = 200
 ID_RULE = "an id is text of at most 100 letters, digits, spaces, . : _ or -"
@@ -92,7 +92,7 @@ def build_stage(step: RecipeStep, plugins: Plugins, problems: Problems) -> AnySt
         found = load_stage(step.stage, plugins)
         table = stage_table(found)
         given = Substitution(problems)
-        values = validated(table, given, step.values, Spot(step.path, step.label))
+        values = validated(table, given, step.values, OptionContext(step.path, step.label))
     except PluginError as error:
         head = f"{step.label}: " if step.stage in plugins.stages else ""
         text = f"{head}{error}{_if_set_aside(step.stage, plugins)}"
@@ -117,8 +117,8 @@ def _create_stage(
         problems.add(step.path, redact(f"{step.label}: {error or type(error).__name__}"))
         return None
     for problem in code:
-        way_out = f"if you trust it, run with --trust-code, or with {TRUST_VARIABLE}=1"
-        problems.add(step.path, redact(f"{step.label}: {problem}; {way_out}"))
+        remedy = f"if you trust it, run with --trust-code, or with {TRUST_VARIABLE}=1"
+        problems.add(step.path, redact(f"{step.label}: {problem}; {remedy}"))
     return stage
 
 

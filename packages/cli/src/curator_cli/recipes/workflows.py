@@ -9,9 +9,9 @@ from curator_core.model.secrets import redact
 from curator_core.plugins.registry import Plugins
 
 from curator_cli.recipes.interpolation import Substitution
+from curator_cli.recipes.option_validation import OptionContext, validated
 from curator_cli.recipes.options import OptionTable, options_of
 from curator_cli.recipes.problems import Path, Problems
-from curator_cli.recipes.validation import Spot, validated
 
 KEY, OPTIONS = "workflow", "options"
 
@@ -49,7 +49,7 @@ def build_workflow(plugins: Plugins, problems: Problems) -> ChosenWorkflow | Non
         return None
     for section in _NOT_BESIDE:
         if section in data:
-            problems.add((section,), f"`{section}:` has no place beside `workflow:`: {_WAY_OUT}")
+            problems.add((section,), f"`{section}:` has no place beside `workflow:`: {_REMEDY}")
     if isinstance(data.get("run"), dict) and "run_dir" in data["run"]:
         problems.add(("run", "run_dir"), "run: a workflow has no run_dir; its files are kept where "
                      "its own options say")  # fmt: skip
@@ -59,7 +59,7 @@ def build_workflow(plugins: Plugins, problems: Problems) -> ChosenWorkflow | Non
     return None
 
 
-_WAY_OUT = "its options stand under `options:`"
+_REMEDY = "its options belong under `options:`"
 
 
 def workflow_table(kind: type[Workflow]) -> OptionTable:
@@ -73,7 +73,10 @@ def _create_workflow(
     try:
         kind = load_workflow(name, plugins)
         values = validated(
-            workflow_table(kind), Substitution(problems), given, Spot(path, f"workflow {name!r}")
+            workflow_table(kind),
+            Substitution(problems),
+            given,
+            OptionContext(path, f"workflow {name!r}"),
         )
     except PluginError as error:
         problems.add((KEY,), redact(str(error)))

@@ -11,7 +11,7 @@ from curator_core.model.tasks import AnyTask
 
 
 class Watch(Protocol):
-    """Receives each entry into a stage's code and each exit. Without tasks, the stage is set up."""
+    """Called when a stage's code starts and ends. No tasks means setup."""
 
     def begin(
         self, stage_index: int, tasks: Sequence[AnyTask], timeout_s: float | None

@@ -86,12 +86,12 @@ class StageWorker:
             except Exception as error:  # noqa: BLE001 - boundary to a stage's code
                 LOG.warning("stage %r: teardown failed: %s", planned.name, reason_of(error))
 
-    def call(self, tasks: Sequence[AnyTask], blame: Blame | None = None) -> "Call":
+    def call(self, tasks: Sequence[AnyTask], blame: Blame | None = None) -> "WorkerCall":
         """Start a call. Nothing runs until its outputs are iterated."""
-        return Call(self, tasks, blame or Blame())
+        return WorkerCall(self, tasks, blame or Blame())
 
 
-class Call:
+class WorkerCall:
     """One pass of tasks through the stages of a worker."""
 
     def __init__(self, worker: StageWorker, tasks: Sequence[AnyTask], blame: Blame) -> None:

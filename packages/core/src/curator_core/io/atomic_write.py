@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = 255
 
-_WAYS_OUT = {
+_REMEDIES = {
     errno.ENOSPC: "the disk is full; free some space, then run the same command again",
     errno.EDQUOT: "the disk quota is used up; free some space, then run the same command again",
     errno.EFBIG: "the file would be larger than is allowed there; raise the limit (ulimit -f) or "
@@ -122,10 +122,10 @@ def explain_write_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        way_out = _WAYS_OUT.get(error.errno or 0)
-        if way_out is None:  # may be temporary: left to the stage's retries
+        remedy = _REMEDIES.get(error.errno or 0)
+        if remedy is None:  # may be temporary: left to the stage's retries
             raise
-        raise OutputError(f"cannot write {path}: {way_out}") from error
+        raise OutputError(f"cannot write {path}: {remedy}") from error
 
 
 def publish(fs: "AbstractFileSystem", file: StagedFile) -> None:

@@ -95,9 +95,9 @@ class PrivateHostError(RefusedError):
     """A host in a private network or on this machine."""
 
     def __init__(
-        self, host: str, address: str, way_out: str = "set allow_private if it is meant"
+        self, host: str, address: str, remedy: str = "set allow_private if it is meant"
     ) -> None:
-        super().__init__(f"{host} is at {address}, which is not a public address; {way_out}")
+        super().__init__(f"{host} is at {address}, which is not a public address; {remedy}")
         self.host = host
         self.address = address
 

@@ -90,8 +90,8 @@ def _download(url: str, storage_options: Mapping[str, Any]) -> BinaryIO:
         _fetch(client, url, file)
     except PrivateHostError as error:
         file.close()
-        way_out = f"if it is yours, add it to {HOSTS_VARIABLE}"
-        raise PrivateHostError(error.host, error.address, way_out) from None
+        remedy = f"if it is yours, add it to {HOSTS_VARIABLE}"
+        raise PrivateHostError(error.host, error.address, remedy) from None
     except (TemporaryError, OSError, http.client.HTTPException) as error:
         file.close()
         reason = str(error) or type(error).__name__

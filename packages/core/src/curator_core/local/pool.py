@@ -278,7 +278,7 @@ class WorkerPool:
             return
         stage = self._plan.stages[note.stage_index].name if note else ""
         at = f" while stage {stage!r} was being set up" if stage else ""
-        way_out = (
+        remedy = (
             "look for what kills processes on this machine: lack of memory, or a limit of its "
             "container or job"
             if is_killed
@@ -286,7 +286,7 @@ class WorkerPool:
         )
         raise StageError(
             f"{self._failed_starts} workers in a row failed to start: the last one {reason}{at}; "
-            f"{way_out}",
+            f"{remedy}",
             stage=stage,
         )
 

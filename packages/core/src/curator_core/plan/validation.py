@@ -151,9 +151,9 @@ def _missing_inputs(planned: PlannedStage, known: frozenset[str]) -> Iterable[st
             continue
         close = nearest(column, known)
         option = _option_naming(planned, column)
-        way_out = f"; set {option}: {close}?" if close and option else ""
+        remedy = f"; set {option}: {close}?" if close and option else ""
         unknown = f"column {column!r}, which nothing before it adds{hint(column, known)}"
-        yield f"it reads {unknown}{way_out}"
+        yield f"it reads {unknown}{remedy}"
 
 
 def _option_naming(planned: PlannedStage, column: str) -> str | None:

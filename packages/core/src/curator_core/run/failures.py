@@ -63,9 +63,9 @@ class FailureCounter:
         retry = f", or {call}" if can_help else ""
         rejected = f" and rejected {counts.items_rejected} records" * bool(counts.items_rejected)
         return (
-            f"most of it failed: stage {stage!r} failed on {counts.tasks_failed} of "
+            f"most tasks failed: stage {stage!r} failed on {counts.tasks_failed} of "
             f"{counts.tasks_in} tasks{rejected}{example}.{where} Fix the cause and run again "
-            f"(changed inputs are detected){retry}; where this is right, set max_failures or "
+            f"(changed inputs are detected){retry}; if this is expected, set max_failures or "
             "allow_empty (--allow-empty)"
         )
 

@@ -133,11 +133,11 @@ class ObjectJournal:
         self._fs = fs
         self._folder = folder
         self._waiting = b""
-        names = self._names()
+        names = self._list_files()
         self._number = int(base_name(names[-1]).partition(".")[0]) + 1 if names else 0
 
     def entries(self) -> Iterator[Entry]:
-        for name in self._names():
+        for name in self._list_files():
             yield from parsed_lines(self._fs.cat_file(name), name)
 
     def append(self, entry: Entry, *, durable: bool = True) -> None:
@@ -160,7 +160,7 @@ class ObjectJournal:
         self._waiting = b""
         self._number += 1
 
-    def _names(self) -> list[str]:
+    def _list_files(self) -> list[str]:
         if not self._fs.exists(self._folder):
             return []
         return sorted(self._fs.ls(self._folder, detail=False))

@@ -50,12 +50,12 @@ class LockedFolder:
         )
 
     def cannot(self, verb: str, error: OSError) -> ResumeError:
-        way_out = "allow writing there"
+        remedy = "allow writing there"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            way_out = "free some space, then run the same command again"
+            remedy = "free some space, then run the same command again"
         return ResumeError(
             f"cannot {verb} {self}: {error.strerror or error}; "
-            f"{way_out}, or choose another place with {self.option}"
+            f"{remedy}, or choose another place with {self.option}"
         )
 
 

@@ -106,7 +106,7 @@ def refuse_foreign(output: Output, own: Sequence[str] = ()) -> None:
         return
     shown = (foreign or visible)[:3]
     more = f" and {len(visible) - len(shown)} more" if len(visible) > len(shown) else ""
-    way_out = (
+    remedy = (
         "choose an empty folder, or set the writer's mode to 'append' (to add to it) "
         "or 'overwrite' (to replace it)"
         if output.mode == "error"
@@ -114,7 +114,7 @@ def refuse_foreign(output: Output, own: Sequence[str] = ()) -> None:
     )
     raise OutputError(
         f"stage {output.stage!r}: output folder {output.folder} already holds other data "
-        f"({', '.join(shown)}{more}); {way_out}"
+        f"({', '.join(shown)}{more}); {remedy}"
     )
 
 

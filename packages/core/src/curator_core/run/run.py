@@ -449,7 +449,10 @@ class ActiveRun:
         unbalanced = [i for i, counts in self.totals.items() if not counts.is_balanced]
         if unbalanced and status == "done":
             names = ", ".join(self.plan.stages[index].name for index in unbalanced)
-            raise AssertionError(f"the account of {names} does not balance")
+            raise AssertionError(
+                f"internal error: the input and output counts of {names} do not add up; please "
+                "report this"
+            )
         self.result.status = status
         self.result.is_complete = self.listed_all and not self.open_sources
         self.result.seconds = self.seconds

@@ -55,7 +55,7 @@ class IndexOptions(SigningOptions):
 
 @dataclass(frozen=True)
 class Entries:
-    """Sorted keys, one per document that has the key, and these documents."""
+    """Keys in sorted order, each with a document that has it."""
 
     keys: U64Array
     documents: U64Array

@@ -1,4 +1,7 @@
-"""Decide which rows of a group are kept, independent of the order in which they arrive."""
+"""Which duplicate of a group to keep, independent of the order in which they arrive.
+
+`fuzzy.verify` and `fuzzy.clusters` decide what is a duplicate.
+"""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence

@@ -91,11 +91,11 @@ def read_decisions(
             chosen.add(_mixed_ids(ids), ids.to_pylist())
             sample.add(_mixed_places(duplicates), _places(duplicates))
     found.sample = [DocumentPlace(*place) for place in sample.values]
-    found.groups = _groups(folder, set(chosen.values), storage_options)
+    found.groups = _read_clusters(folder, set(chosen.values), storage_options)
     return found
 
 
-def _groups(
+def _read_clusters(
     folder: str, ids: set[bytes], storage_options: StorageOptions | None
 ) -> list[ReportedCluster]:
     """Return a few clusters with their members, from a second read of the decisions."""

@@ -242,12 +242,12 @@ def find_neighbours(
         here = slice(start, start + block_rows)
         for first in range(0, start, block_rows):
             others = products.load(rows[first : first + block_rows])
-            _take(best[here], places[here], products.best(others, block, floor), first)
-        _take(best[here], places[here], products.best_before(block, floor), start)
+            _update_best(best[here], places[here], products.best(others, block, floor), first)
+        _update_best(best[here], places[here], products.best_before(block, floor), start)
     return Neighbours(best, places)
 
 
-def _take(
+def _update_best(
     best: npt.NDArray[np.float32],
     places: Indices,
     found: tuple[Matrix, Indices],

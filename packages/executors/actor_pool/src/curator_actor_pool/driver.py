@@ -18,9 +18,9 @@ from curator_actor_pool.failures import FailureHandler
 from curator_actor_pool.monitor import OverdueError, RunMonitor
 from curator_actor_pool.options import ActorPoolOptions
 from curator_actor_pool.pools import ABORTED_TEARDOWN_S, ActorPools
-from curator_actor_pool.rounds import GROWTH, RoundSizer, Sources
+from curator_actor_pool.rounds import GROWTH, RoundSizer, RoundSources
 from curator_actor_pool.stage_pass import FinishedCall, RunParts, StagePass
-from curator_actor_pool.stored_tasks import TaskRange
+from curator_actor_pool.stored_tasks import StoredRange
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun
@@ -59,7 +59,7 @@ class Driver:
         store_bytes = sum(node.object_store_gb * 1e9 for node in survey.facts.nodes)
         max_bytes = options.max_round_bytes(store_bytes)
         self._rounds = RoundSizer(max_bytes, options.round_minutes * 60, is_batch=options.is_batch)
-        self._sources = Sources(run, launcher.packer, crashes, self._reruns)
+        self._sources = RoundSources(run, launcher.packer, crashes, self._reruns)
         self._sizers = {
             p.index: CallSizer(p.batch_size if p.stage.works_on_batches else 1)
             for p in self._stages
@@ -89,7 +89,7 @@ class Driver:
     def _abort_timeout_s(self) -> float:
         return FORCED_STOP_S if self._run.stopping.is_requested else ABORTED_TEARDOWN_S
 
-    def _run_round(self, ranges: list[TaskRange]) -> Iterator[AnyTask]:
+    def _run_round(self, ranges: list[StoredRange]) -> Iterator[AnyTask]:
         started, sources = time.monotonic(), sum(map(len, ranges))
         self._peak_bytes = 0.0
         *others, last = self._stages
@@ -109,21 +109,23 @@ class Driver:
             LOG.info("actor pool: a round of %d sources took %.0f s", sources, seconds)
 
     def _run_stage(
-        self, planned: PlannedStage, ranges: list[TaskRange]
-    ) -> Generator[AnyTask, None, list[TaskRange]]:
+        self, planned: PlannedStage, ranges: list[StoredRange]
+    ) -> Generator[AnyTask, None, list[StoredRange]]:
         """Run a stage, and return its outputs, which stay in the object store."""
-        outputs: list[TaskRange] = []
+        outputs: list[StoredRange] = []
         output_bytes = 0
         stage_pass = self._stage_pass(planned, ranges)
         for call in stage_pass.calls():
-            outputs += map(TaskRange.of, call.outputs)
+            outputs += map(StoredRange.of, call.outputs)
             output_bytes += call.nbytes
             self._peak_bytes = max(self._peak_bytes, stage_pass.input_bytes, output_bytes)
             yield from self._report(call)
         self._release(planned)
         return outputs
 
-    def _run_last_stage(self, planned: PlannedStage, ranges: list[TaskRange]) -> Iterator[AnyTask]:
+    def _run_last_stage(
+        self, planned: PlannedStage, ranges: list[StoredRange]
+    ) -> Iterator[AnyTask]:
         """Run the last stage; its outputs are fetched before they count."""
         import ray
 
@@ -140,16 +142,16 @@ class Driver:
             yield from self._report(call)
         self._release(planned)
 
-    def _stage_pass(self, planned: PlannedStage, ranges: list[TaskRange]) -> StagePass:
+    def _stage_pass(self, planned: PlannedStage, ranges: list[StoredRange]) -> StagePass:
         """Take the tasks over from `ranges`, so that each is freed after its call."""
         current = self._without_void(ranges)
         ranges.clear()
         is_first = planned is self._stages[0]
         sizer = self._sizers[planned.index]
-        growth = 1 if self._sources.are_exhausted else GROWTH
+        growth = 1 if self._sources.is_exhausted else GROWTH
         return StagePass(planned, current, sizer, self._parts, is_first=is_first, growth=growth)
 
-    def _without_void(self, ranges: list[TaskRange]) -> list[TaskRange]:
+    def _without_void(self, ranges: list[StoredRange]) -> list[StoredRange]:
         """Leave out what only comes from attempts that no longer count."""
         attempts = self._reruns.attempts
         if not attempts:
@@ -166,5 +168,5 @@ class Driver:
         yield from self._failures.take_freed_outputs()
 
     def _release(self, planned: PlannedStage) -> None:
-        if self._sources.are_exhausted and not self._reruns:
+        if self._sources.is_exhausted and not self._reruns:
             self._pools.release(planned)

@@ -11,7 +11,7 @@ from curator_ray.recovery import CrashHistory, SourceReruns
 from curator_ray.worker.deaths import WorkerDeath
 
 from curator_actor_pool.pools import ActorCall, ActorPools, PoolActor
-from curator_actor_pool.stored_tasks import TaskQueue, TaskRange, source_keys
+from curator_actor_pool.stored_tasks import StoredRange, TaskQueue, source_keys
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun
@@ -87,13 +87,12 @@ class FailureHandler:
         stage_index = status.stage_index if status else None
         self._run.record_worker_loss(str(actor.number), death.message, stage_index)
         self._pools.remove(actor)
-        node_is_lost = "node that is gone" in death.reason
         was_in_setup = status is not None and status.complete and not status.task_ids
-        culprit = None if node_is_lost or was_in_setup else _find_culprit(calls, death)
+        culprit = None if death.is_node_lost or was_in_setup else _find_culprit(calls, death)
         for call in reversed(calls):
             ranges = self._blame(call, death, planned) if call is culprit else call.ranges
             queue.put_back(ranges)
-        if not node_is_lost and (was_in_setup or not (calls or was_ready)):
+        if not death.is_node_lost and (was_in_setup or not (calls or was_ready)):
             doing = f" while stage {planned.name!r} was being set up" if was_in_setup else ""
             self.record_setup_failure(
                 actor,
@@ -102,14 +101,16 @@ class FailureHandler:
                 was_killed=death.weight < 1 and not was_in_setup,
             )
 
-    def _blame(self, call: ActorCall, death: WorkerDeath, planned: PlannedStage) -> list[TaskRange]:
+    def _blame(
+        self, call: ActorCall, death: WorkerDeath, planned: PlannedStage
+    ) -> list[StoredRange]:
         """Return the tasks of a call, with each suspect on its own."""
         reason = f"its worker {death.message}"
         in_stage: set[str] = set()
         if death.status is not None:
             self._crashes.record_crash(death.status, reason, death.weight)
             in_stage = set(death.status.task_ids)
-        ranges: list[TaskRange] = []
+        ranges: list[StoredRange] = []
         for task in (task for tasks in call.ranges for task in tasks.singles()):
             if in_stage and task.ids[0] not in in_stage:
                 ranges.append(task)
@@ -121,13 +122,13 @@ class FailureHandler:
         return ranges
 
     def _suspect(
-        self, task: TaskRange, weight: float, reason: str, planned: PlannedStage
-    ) -> TaskRange:
+        self, task: StoredRange, weight: float, reason: str, planned: PlannedStage
+    ) -> StoredRange:
         deaths = task.deaths + weight
         is_condemned = deaths >= ATTEMPTS_BEFORE_QUARANTINE
         if is_condemned:
             self._crashes.quarantine(planned.index, task.ids[0], reason)
-        return TaskRange(task.stored, task.start, task.stop, True, deaths, is_condemned)
+        return StoredRange(task.stored, task.start, task.stop, True, deaths, is_condemned)
 
     def handle_lost_data(self, keys: Keys, error: Exception) -> None:
         """Rerun sources whose data was lost with its node."""

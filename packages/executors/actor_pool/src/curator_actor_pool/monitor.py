@@ -15,7 +15,7 @@ from curator_ray.cluster.object_store import StoreMonitor
 from curator_ray.cluster.survey import Survey
 from curator_ray.reservations import Reservations
 from curator_ray.resources import eligible_nodes
-from curator_ray.worker.deaths import WorkerDeath
+from curator_ray.worker.deaths import NODE_LOST, WorkerDeath
 
 from curator_actor_pool.options import ActorPoolOptions
 from curator_actor_pool.placement import subtract_reserved
@@ -60,7 +60,7 @@ class RunMonitor:
             lambda node: self._our_part(node).cpus, is_exclusive=survey.is_exclusive
         )
         self._next_poll = self._next_node_poll = 0.0
-        self._lacking_since: float | None = None
+        self._hardware_missing_since: float | None = None
         self._has_warned = False
         for node in survey.facts.nodes:
             self._request(node)
@@ -105,7 +105,7 @@ class RunMonitor:
             self._pools.nodes.pop(node.node_id, None)
             self._run.events.emit("node_left", node=node.name)
             for actor in [a for a in self._pools.actors.values() if a.node == node.node_id]:
-                on_death(actor, WorkerDeath("was on a node that is gone"))
+                on_death(actor, WorkerDeath(NODE_LOST))
         for node in changes.joined:
             self._run.events.emit("node_joined", node=node.name)
             self._request(node)
@@ -115,10 +115,10 @@ class RunMonitor:
         nodes = [self._our_part(node) for node in self._survey.facts.nodes]
         wanted = planned.resources
         if self._pools.of(planned) or eligible_nodes(wanted, nodes, self._pools.with_gpus):
-            self._lacking_since, self._has_warned = None, False
+            self._hardware_missing_since, self._has_warned = None, False
             return
-        self._lacking_since = self._lacking_since or now
-        waited, limit = now - self._lacking_since, self._options.wait_limit_s
+        self._hardware_missing_since = self._hardware_missing_since or now
+        waited, limit = now - self._hardware_missing_since, self._options.wait_limit_s
         if waited > limit:
             raise ResourceError(
                 f"stage {planned.name!r} waited for {limit:g} s for a node with what it needs "

@@ -1,4 +1,4 @@
-"""Which nodes hold how many actors of a stage, and what is kept free of them."""
+"""How many actors of a stage each node gets, and which resources stay reserved."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -22,9 +22,9 @@ class ActorKind:
     def of(cls, planned: PlannedStage) -> "ActorKind":
         wanted = planned.resources
         is_special = wanted.needs_gpu or wanted.memory_gb or any(wanted.custom.values())
-        is_alone = bool(is_special or planned.num_workers)
+        has_own_actors = bool(is_special or planned.num_workers)
         environment = repr(sorted((planned.runtime_env or {}).items()))
-        return cls(wanted, environment, planned.index if is_alone else None)
+        return cls(wanted, environment, planned.index if has_own_actors else None)
 
 
 def subtract_reserved(
@@ -48,7 +48,7 @@ def subtract_reserved(
 def find_unmet_demands(
     plan: Plan, facts: ClusterFacts, reserved_cpus: float, reserved_gpus: float
 ) -> Iterable[str]:
-    """Find what the stages ask for and no node has, apart from what is reserved."""
+    """Yield the demands of stages that no node can meet after reservations."""
     nodes = subtract_reserved(facts.nodes, reserved_cpus, reserved_gpus)
     parts = [
         f"{reserved_cpus:g} CPUs" if reserved_cpus else "",
@@ -59,8 +59,10 @@ def find_unmet_demands(
         yield f"{problem}, without the {reserved} that are reserved" if reserved else problem
 
 
-def max_actors_beside(planned: PlannedStage, node: NodeFacts, others: Iterable[Resources]) -> int:
-    """Return how many actors of a stage a node holds beside those of other stages.
+def max_actors_with_others(
+    planned: PlannedStage, node: NodeFacts, others: Iterable[Resources]
+) -> int:
+    """Return how many actors of a stage fit on a node next to the actors of other stages.
 
     The others are idle meanwhile: they need no CPUs, but keep their GPUs and memory.
     """
@@ -70,8 +72,10 @@ def max_actors_beside(planned: PlannedStage, node: NodeFacts, others: Iterable[R
         memory += held.memory_gb
         for name, amount in held.custom.items():
             custom[name] = custom.get(name, 0.0) - amount
-    whole = -(-gpus // 1)
-    rest = replace(node, gpus=node.gpus - whole, memory_gb=node.memory_gb - memory, custom=custom)
+    held_gpus = -(-gpus // 1)
+    rest = replace(
+        node, gpus=node.gpus - held_gpus, memory_gb=node.memory_gb - memory, custom=custom
+    )
     wanted = planned.resources
     if planned.num_workers:  # a given number is not limited by CPUs
         wanted = replace(wanted, cpus=0.0)
@@ -81,18 +85,18 @@ def max_actors_beside(planned: PlannedStage, node: NodeFacts, others: Iterable[R
     return max(0, workers)
 
 
-def spread(count: int, free: Mapping[str, int], present: Mapping[str, int]) -> list[str]:
+def choose_nodes(count: int, free: Mapping[str, int], present: Mapping[str, int]) -> list[str]:
     """Choose a node for each of `count` actors: always one of those with the fewest actors.
 
     `free`: how many more actors each node holds; `present`: how many it has.
     """
     left = {name: room for name, room in free.items() if room > 0}
-    there = {name: present.get(name, 0) for name in left}
+    counts = {name: present.get(name, 0) for name in left}
     chosen: list[str] = []
     while left and len(chosen) < count:
-        name = min(left, key=lambda one: (there[one], -left[one], one))
+        name = min(left, key=lambda one: (counts[one], -left[one], one))
         chosen.append(name)
-        there[name] += 1
+        counts[name] += 1
         left[name] -= 1
         if not left[name]:
             del left[name]

@@ -16,8 +16,8 @@ from curator_ray.resources import eligible_nodes
 from curator_ray.worker.handle import WorkerHandle, WorkerLauncher
 from curator_ray.worker.messages import CallResult
 
-from curator_actor_pool.placement import ActorKind, max_actors_beside, spread
-from curator_actor_pool.stored_tasks import StoredTasks, TaskRange
+from curator_actor_pool.placement import ActorKind, choose_nodes, max_actors_with_others
+from curator_actor_pool.stored_tasks import StoredRange, StoredTasks
 
 LOG = logging.getLogger("curator_core")
 
@@ -44,7 +44,7 @@ class ActorCall:
     """Tasks that an actor has, and the outputs it has returned so far."""
 
     number: int
-    ranges: list[TaskRange]
+    ranges: list[StoredRange]
     tasks: int
     outputs: list[StoredTasks] = field(default_factory=list)
     nbytes: int = 0
@@ -150,7 +150,7 @@ class ActorPools:
         if sum(self._free(planned, name, per_node) for name in names) < missing:
             self._make_room(planned, names)
         free = {name: self._free(planned, name, per_node) for name in names}
-        for name in spread(missing, free, per_node):
+        for name in choose_nodes(missing, free, per_node):
             self._start(planned, self.nodes[name])
 
     def _free(self, planned: PlannedStage, node: str, present: Counter[str]) -> int:
@@ -160,15 +160,15 @@ class ActorPools:
             for actor in self.actors.values()
             if actor.node == node and actor.kind != kind and actor.end_deadline is None
         ]
-        return max_actors_beside(planned, self.nodes[node], others) - present[node]
+        return max_actors_with_others(planned, self.nodes[node], others) - present[node]
 
     def _make_room(self, planned: PlannedStage, names: Sequence[str]) -> None:
         """End idle actors of other stages that hold what this stage needs."""
         kind = self._kind(planned)
         for name in names:
-            alone = max_actors_beside(planned, self.nodes[name], ())
+            alone = max_actors_with_others(planned, self.nodes[name], ())
             for actor in [a for a in self.actors.values() if a.node == name and a.kind != kind]:
-                beside = max_actors_beside(planned, self.nodes[name], [actor.kind.resources])
+                beside = max_actors_with_others(planned, self.nodes[name], [actor.kind.resources])
                 if beside < alone:
                     self.end(actor)
 
@@ -200,7 +200,7 @@ class ActorPools:
         self,
         actor: PoolActor,
         planned: PlannedStage,
-        ranges: list[TaskRange],
+        ranges: list[StoredRange],
         blame: Blame | None,
     ) -> None:
         self._last_call += 1

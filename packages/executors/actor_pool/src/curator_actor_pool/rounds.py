@@ -9,22 +9,21 @@ from curator_ray.recovery import CrashHistory, SourceReruns
 from curator_ray.transfer.modules import PlanPacker
 from curator_ray.transfer.packing import put_tasks
 
-from curator_actor_pool.stored_tasks import StoredTasks, TaskRange
+from curator_actor_pool.stored_tasks import StoredRange, StoredTasks
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun
 
 EVERYTHING = sys.maxsize
 GROWTH = 4
-"""How many times as many sources the next round may have."""
+"""Maximum growth factor from one round to the next."""
 
 _PACK_TASKS = 256
 _PACK_BYTES = 4 << 20
 
 
 class RoundSizer:
-    """Lets rounds grow from one source, so that what cannot work fails at once and the first output
-    is early.
+    """Lets rounds grow from one source: a broken pipeline fails fast, the first output comes early.
 
     A round's data between two stages stays within `max_bytes`, and its duration within `seconds`.
     With `is_batch` there is one round of everything.
@@ -49,23 +48,23 @@ class RoundSizer:
         self.sources = max(1, int(wanted))
 
 
-class Sources:
+class RoundSources:
     """Takes sources from the run, no more than a round needs, and puts them into the store."""
 
     def __init__(
         self, run: "RemoteRun", packer: PlanPacker, crashes: CrashHistory, reruns: SourceReruns
     ) -> None:
         self._remaining = run.sources()
-        self._following = next(self._remaining, None)
+        self._next_source = next(self._remaining, None)
         self._packer = packer
         self._crashes = crashes
         self._reruns = reruns
 
     @property
-    def are_exhausted(self) -> bool:
-        return self._following is None
+    def is_exhausted(self) -> bool:
+        return self._next_source is None
 
-    def take(self, count: int, max_bytes: float) -> list[TaskRange]:
+    def take(self, count: int, max_bytes: float) -> list[StoredRange]:
         """Return those of one round: all that run again, then up to `count` new ones."""
         ranges = [self._store(tasks) for tasks in _packs(iter(self._reruns.take()))]
         size = 0.0
@@ -78,19 +77,19 @@ class Sources:
 
     def _next(self, count: int) -> Iterator[AnyTask]:
         for _ in range(count):
-            task = self._following
+            task = self._next_source
             if task is None:
                 return
-            self._following = next(self._remaining, None)
+            self._next_source = next(self._remaining, None)
             self._crashes.add_source(task)
             yield task
 
-    def _store(self, tasks: list[AnyTask]) -> TaskRange:
+    def _store(self, tasks: list[AnyTask]) -> StoredRange:
         for kind in {type(task) for task in tasks}:
             self._packer.add_task_type(kind)
         ref, size = put_tasks(tasks)
         ids, keys = [task.task_id for task in tasks], [tuple(task.lineage) for task in tasks]
-        return TaskRange.of(StoredTasks(ref, ids, keys, size))
+        return StoredRange.of(StoredTasks(ref, ids, keys, size))
 
 
 def _packs(tasks: Iterator[AnyTask]) -> Iterator[list[AnyTask]]:

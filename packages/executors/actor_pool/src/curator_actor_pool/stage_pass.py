@@ -18,7 +18,7 @@ from curator_actor_pool.call_size import CallSizer
 from curator_actor_pool.failures import FailureHandler
 from curator_actor_pool.monitor import RunMonitor
 from curator_actor_pool.pools import ActorPools, PoolActor, Subject
-from curator_actor_pool.stored_tasks import StoredTasks, TaskQueue, TaskRange, source_keys
+from curator_actor_pool.stored_tasks import StoredRange, StoredTasks, TaskQueue, source_keys
 
 _POLL_S = 0.1
 _SCALE_EVERY_S = 0.5
@@ -52,7 +52,7 @@ class StagePass:
     def __init__(
         self,
         planned: PlannedStage,
-        ranges: Iterable[TaskRange],
+        ranges: Iterable[StoredRange],
         sizer: CallSizer,
         parts: RunParts,
         *,
@@ -165,7 +165,7 @@ class StagePass:
         call = actor.calls[message.subject.call]
         if result.error is not None:
             raise result.error
-        if result.aborted:
+        if result.is_aborted:
             del actor.calls[call.number]
             self._queue.put_back(call.ranges)
             return None

@@ -23,7 +23,7 @@ class StoredTasks:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskRange:
+class StoredRange:
     """Stored tasks from `start` to `stop`."""
 
     stored: StoredTasks
@@ -39,7 +39,7 @@ class TaskRange:
     """The next worker quarantines it instead of running it."""
 
     @classmethod
-    def of(cls, stored: StoredTasks) -> "TaskRange":
+    def of(cls, stored: StoredTasks) -> "StoredRange":
         return cls(stored, 0, len(stored.ids))
 
     def __len__(self) -> int:
@@ -57,15 +57,15 @@ class TaskRange:
     def nbytes(self) -> float:
         return self.stored.nbytes * len(self) / max(1, len(self.stored.ids))
 
-    def part(self, start: int, stop: int) -> "TaskRange":
+    def part(self, start: int, stop: int) -> "StoredRange":
         return replace(self, start=start, stop=stop)
 
-    def singles(self) -> Iterator["TaskRange"]:
+    def singles(self) -> Iterator["StoredRange"]:
         for position in range(self.start, self.stop):
             yield self.part(position, position + 1)
 
 
-def source_keys(ranges: Iterable[TaskRange]) -> Keys:
+def source_keys(ranges: Iterable[StoredRange]) -> Keys:
     """Return the sources of these tasks, each once."""
     return tuple({key: None for tasks in ranges for keys in tasks.keys for key in keys})
 
@@ -73,19 +73,19 @@ def source_keys(ranges: Iterable[TaskRange]) -> Keys:
 class TaskQueue:
     """The tasks that wait for a stage, in order. Suspects come first, one at a time."""
 
-    def __init__(self, ranges: Iterable[TaskRange]) -> None:
+    def __init__(self, ranges: Iterable[StoredRange]) -> None:
         self._ranges = deque(ranges)
-        self._suspects: deque[TaskRange] = deque()
+        self._suspects: deque[StoredRange] = deque()
         self.tasks = sum(map(len, self._ranges))
         self.nbytes = sum(tasks.nbytes for tasks in self._ranges)
 
-    def take(self, count: int, node: str = "") -> list[TaskRange]:
+    def take(self, count: int, node: str = "") -> list[StoredRange]:
         """Take up to `count` tasks, preferably such that are on `node`."""
         if self._suspects:
             return self._subtract([self._suspects.popleft()])
         if node:
             self._bring_forward(node)
-        taken: list[TaskRange] = []
+        taken: list[StoredRange] = []
         while self._ranges and count > 0:
             tasks = self._ranges.popleft()
             if len(tasks) > count:
@@ -96,7 +96,7 @@ class TaskQueue:
             taken.append(tasks)
         return self._subtract(taken)
 
-    def put_back(self, ranges: Sequence[TaskRange]) -> None:
+    def put_back(self, ranges: Sequence[StoredRange]) -> None:
         for tasks in reversed(ranges):
             self.tasks += len(tasks)
             self.nbytes += tasks.nbytes
@@ -108,7 +108,7 @@ class TaskQueue:
         self._suspects.clear()
         self.tasks, self.nbytes = 0, 0.0
 
-    def _subtract(self, ranges: list[TaskRange]) -> list[TaskRange]:
+    def _subtract(self, ranges: list[StoredRange]) -> list[StoredRange]:
         self.tasks -= sum(map(len, ranges))
         self.nbytes -= sum(tasks.nbytes for tasks in ranges)
         return ranges

@@ -2,7 +2,8 @@
 
 A private name may change in any version of Ray, so it is only used on versions that it was tested
 on. On all others, Ray's public interface has to do: `PrivateName.get` returns None, `patched` does
-nothing, and `without` says what users notice. No other module mentions anything private of Ray.
+nothing, and `without` says what users notice. Private names of Ray Data are in
+`curator_ray_data.compat`.
 """
 
 import logging
@@ -139,8 +140,8 @@ RESOLVE_AUTO = PrivateName(
     "resolves `auto`, so that the address can be checked before Ray connects",
     "Ray tries for a minute to connect to a cluster that has ended",
 )
-_CLIENT_PING = "pings a server of Ray's client (ray://), to say what is wrong with it"
-_NO_CLIENT_PING = "Ray tries to connect for half a minute, and does not say what is wrong"
+_CLIENT_PING = "pings a Ray Client server (ray://), to report a precise error"
+_NO_CLIENT_PING = "Ray tries to connect for half a minute, and gives no reason"
 CLIENT_CHANNEL = PrivateName(
     "ray._private.grpc_utils:init_grpc_channel", _CLIENT_PING, _NO_CLIENT_PING
 )

@@ -112,7 +112,7 @@ class Inbox(Generic[S]):
             del self._streams[stream]
             yield Received(subject, error=result)
             return
-        if result.report is not None or result.error is not None or result.aborted:
+        if result.report is not None or result.error is not None or result.is_aborted:
             del self._streams[stream]
         yield Received(subject, result, outputs)
 

@@ -45,7 +45,7 @@ def options_from_config(kind: type[Options], config: Mapping[str, Any], executor
 
 
 def number_problems(options: object, names: Iterable[str], whole: Iterable[str]) -> Iterator[str]:
-    """Yield what is not a number, such as a number in quotes, or not a whole number."""
+    """Yield a problem for each option of the wrong numeric type."""
     for name in names:
         value = getattr(options, name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -128,7 +128,7 @@ def _remove(group: Any) -> None:
 
 
 def _free_cpus(node: NodeFacts) -> float | None:
-    """Return the CPUs that nobody has reserved; None if this version of Ray does not say."""
+    """Return the unreserved CPUs; None if this version of Ray does not report them."""
     free_resources = FREE_RESOURCES.get()
     if free_resources is None:
         return None

@@ -11,7 +11,7 @@ from curator_ray.cluster.nodes import GPU_MEMORY_LABEL, ClusterFacts, NodeFacts
 _UNITS = 10_000
 """Ray counts resources in ten-thousandths."""
 
-_WAY_OUT = "set its resources to what there is, or join a cluster that has it (RAY_ADDRESS)"
+_REMEDY = "set its resources to what there is, or join a cluster that has it (RAY_ADDRESS)"
 
 
 def gpu_share(wanted_gb: float, device_gb: float) -> float:
@@ -113,7 +113,7 @@ def unmet_demands(plan: Plan, cluster: ClusterFacts) -> Iterator[str]:
         stage = f"stage {planned.index + 1} {planned.name!r}"
         problem = _problem(planned.resources, cluster) or _too_many_workers(planned, cluster)
         if problem:
-            yield f"{stage} {problem}; the cluster has {cluster.describe()}; {_WAY_OUT}"
+            yield f"{stage} {problem}; the cluster has {cluster.describe()}; {_REMEDY}"
 
 
 def _problem(wanted: Resources, cluster: ClusterFacts) -> str | None:

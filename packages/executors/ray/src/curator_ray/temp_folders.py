@@ -1,4 +1,4 @@
-"""Temporary folders of drivers, and removal of those that killed drivers left behind.
+"""Temporary folders of drivers, and cleanup after drivers that were killed.
 
 A driver locks a file in its folder, and the system releases the lock however the driver ends. On
 nodes without a driver there is no lock: there, folders are removed when nothing has changed in

@@ -18,14 +18,14 @@ from curator_ray.worker.messages import Assignment
 from curator_ray.worker.output import LogRelay
 
 from curator_ray_data.context import BlockErrors, context_for, log_to_file_only
-from curator_ray_data.job import ActorNames, Job, Part, build_dataset
+from curator_ray_data.job import ActorNames, Job, JobPart, build_dataset
 from curator_ray_data.options import RayDataOptions
 from curator_ray_data.placement import NodeWatch, Placement
 from curator_ray_data.plan import operators_of, shares_of, unused_gpu_node_cpus
 from curator_ray_data.recovery import Recovery
 from curator_ray_data.rows import ResultRow, unpack_results, unpack_tasks
 from curator_ray_data.run_folder import RunFolder
-from curator_ray_data.sources import Sources, pack_blocks
+from curator_ray_data.sources import JobSources, pack_blocks
 from curator_ray_data.stalls import StallWatch
 from curator_ray_data.worker import ABORT, DRAIN, OperatorConfig, end_host
 
@@ -40,10 +40,10 @@ _TEARDOWN_S = 30.0
 """How long workers may take to tear down."""
 
 _ABORTED_TEARDOWN_S = 15.0
-"""The same for a run that is broken off."""
+"""The same for a run that is aborted."""
 
 _CLOSE_S = 10.0
-"""How long Ray Data may take to end a job whose workers are gone."""
+"""How long Ray Data may take to end a job after its workers have ended."""
 
 
 class Driver:
@@ -65,14 +65,14 @@ class Driver:
         self._options = options
         self._packed_plan = packer.pack(plan)
         store_bytes = sum(node.object_store_gb for node in survey.facts.nodes) * 1e9
-        self._sources = Sources(run, options, store_bytes)
+        self._sources = JobSources(run, options, store_bytes)
         run.executor_state = folder.executor_state
         self._crashes = CrashHistory(run)
         self._reruns = SourceReruns(run)
         self._recovery = Recovery(run, self._crashes, self._reruns)
         self._relay = LogRelay(run.add_worker_output)
         self._operators = operators_of(run.worker_stages)
-        self._parts: list[Part] = []
+        self._parts: list[JobPart] = []
         self._actor_names = ActorNames(run.token)
         self._nodes = NodeWatch(run, survey)
         self._stalls = StallWatch(plan.stages, folder.statuses, options.stall_timeout)
@@ -130,7 +130,7 @@ class Driver:
             config = OperatorConfig(
                 operator.step, takes_sources, assignment, self._packed_plan, blame
             )
-            parts.append(Part(operator, config, share, Placement(operator, self._survey)))
+            parts.append(JobPart(operator, config, share, Placement(operator, self._survey)))
         excluded_cpus = unused_gpu_node_cpus(self._operators, shares, facts)
         with context_for(self._options, excluded_cpus):
             blocks = pack_blocks(sources, self._options, self._baggage, singly=singly)
@@ -160,7 +160,7 @@ class Driver:
         self._reruns.rerun_mixed()
 
     def _tick(self, errors: BlockErrors) -> bool:
-        """Do what is due; return False if the job must be broken off."""
+        """Do periodic checks; return False if the job must be aborted."""
         self._run.tick()
         self._stalls.poll()
         if time.monotonic() >= self._next_death_poll and not self._run.stopping.is_requested:

@@ -32,7 +32,7 @@ _NO_CALL_RETRIES = {"max_restarts": -1, "max_task_retries": 0}
 
 
 @dataclass(frozen=True)
-class Part:
+class JobPart:
     """An operator of a job with all that its workers need."""
 
     operator: Operator
@@ -80,7 +80,7 @@ class ActorNames:
 
 
 def build_dataset(
-    blocks: Sequence[pa.Table], parts: Sequence[Part], names: ActorNames, *, can_grow: bool
+    blocks: Sequence[pa.Table], parts: Sequence[JobPart], names: ActorNames, *, can_grow: bool
 ) -> "Dataset":
     """Make a dataset of the sources, with an operator for each part.
 
@@ -95,7 +95,7 @@ def build_dataset(
 
 
 def _map_batches(
-    dataset: "Dataset", part: Part, names: ActorNames, blocks: int, *, can_grow: bool
+    dataset: "Dataset", part: JobPart, names: ActorNames, blocks: int, *, can_grow: bool
 ) -> "Dataset":
     from ray.data import ActorPoolStrategy, TaskPoolStrategy
 

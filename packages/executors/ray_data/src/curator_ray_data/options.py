@@ -19,12 +19,11 @@ _IN_EXECUTION_OPTIONS = ("resource_limits", *_FLAGS)
 
 @dataclass(frozen=True)
 class RayDataOptions:
-    """How a run uses its cluster; the defaults suit nearly everybody."""
+    """How a run uses its cluster. The defaults suit most runs."""
 
     override_num_blocks: int | None = None
-    """Number of blocks that the sources of a job are cut into. A block is what Ray Data schedules,
-    and what is lost with a worker. Default: up to 200 for tasks that are passed in, up to 2000 for
-    files."""
+    """Number of blocks per job. Ray Data schedules whole blocks, and rerunning after a crash
+    repeats whole blocks. Default: up to 200 for tasks that are passed in, up to 2000 for files."""
 
     preserve_order: bool = False
     """As in Ray Data's `ExecutionOptions`."""
@@ -75,10 +74,10 @@ class RayDataOptions:
         for name in _FLAGS:
             if not isinstance(getattr(self, name), bool):
                 yield f"{name} is {getattr(self, name)!r}, but must be True or False"
-        yield from self._wrong_limits()
-        yield from self._wrong_context()
+        yield from self._limit_problems()
+        yield from self._context_problems()
 
-    def _wrong_limits(self) -> Iterator[str]:
+    def _limit_problems(self) -> Iterator[str]:
         if not isinstance(self.resource_limits, Mapping):
             yield (
                 f"resource_limits is {self.resource_limits!r}, but must be a mapping such as "
@@ -91,8 +90,8 @@ class RayDataOptions:
             elif isinstance(amount, bool) or not isinstance(amount, int | float) or amount <= 0:
                 yield f"resource_limits: {name} is {amount!r}, but must be a number above 0"
 
-    def _wrong_context(self) -> Iterator[str]:
-        """Refuse settings that are given twice."""
+    def _context_problems(self) -> Iterator[str]:
+        """Yield problems of `context`: wrong type, or an option given twice."""
         if not isinstance(self.context, Mapping):
             yield (
                 f"context is {self.context!r}, but must be a mapping such as "

@@ -249,7 +249,7 @@ class _Room:
     def _cpu_sizes(
         self, members: Sequence[int], sizes: Sequence[Resources], workers: Sequence[int]
     ) -> list[float]:
-        """Actors stay; beside them there must be room for the largest call that is a task."""
+        """Return the CPUs of all actors, plus those of the largest task."""
         actors = [i for i in members if self._operators[i].needs_actors]
         tasks = [sizes[i].cpus for i in members if not self._operators[i].needs_actors]
         found = [sizes[i].cpus for i in actors for _ in range(workers[i])]

@@ -62,7 +62,10 @@ class RunFolder:
         """Return the workers that died since the last call. `errors` are those of lost blocks."""
         # Ray's memory monitor kills workers without leaving a trace in the folder.
         kills = (e for e in errors if type(e).__name__ == "OutOfMemoryError")
-        cause = next((e for e in kills if isinstance(e, Exception)), ChildProcessError("gone"))
+        cause = next(
+            (e for e in kills if isinstance(e, Exception)),
+            ChildProcessError("the worker process has ended"),
+        )
         found = [dead for answer in self._on_each_node(find_dead) for dead in answer]
         return [
             DeadWorker(worker_id, explain_death(report, cause, node_is_alive=True))

@@ -23,8 +23,8 @@ _STORE_SHARE = 0.25
 """Part of the object store for the sources of a job, which are stored before it starts."""
 
 
-class Sources:
-    """Takes sources from the run, so many per job as the options and the object store allow."""
+class JobSources:
+    """Takes as many sources per job as the options and the object store allow."""
 
     def __init__(self, run: "RemoteRun", options: RayDataOptions, store_bytes: float = 0.0) -> None:
         self._remaining = run.sources()

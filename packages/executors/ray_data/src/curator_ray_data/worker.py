@@ -18,7 +18,7 @@ from curator_core.errors import AbortedError, CuratorError, StageError, reason_o
 from curator_core.model.crash_attribution import Blame
 from curator_core.model.lineage import SourceKey
 from curator_ray.worker.actor import StageRunner
-from curator_ray.worker.messages import Assignment, CallResult, Step
+from curator_ray.worker.messages import Assignment, CallResult, StageRange
 
 from curator_ray_data.rows import (
     NO_ROWS,
@@ -41,7 +41,7 @@ _SEND_AFTER_BYTES = 8 << 20
 class OperatorConfig:
     """What the workers of an operator need to run its stages."""
 
-    step: Step
+    step: StageRange
     takes_sources: bool
     assignment: Assignment
     packed_plan: bytes = field(repr=False)
@@ -67,7 +67,7 @@ class RowHost(StageRunner):
         except CuratorError as error:
             row.result.error = error
         except AbortedError:
-            row.result.aborted = True
+            row.result.is_aborted = True
         self._completed(row.result)
         yield pack_result(row)
 

@@ -247,7 +247,7 @@ class StreamingService(Service):
         )
 
     def _describe_empty(self) -> str:
-        return f"there is no reply yet: {len(self._open)} tasks are in progress"
+        return f"no reply is ready yet; {len(self._open)} tasks are in progress"
 
     # For the driver, as an OutputSink
 

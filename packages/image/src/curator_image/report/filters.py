@@ -10,8 +10,8 @@ from curator_core import InputError
 from curator_core.io.filesystems import join, open_filesystem
 from curator_core.io.writers import REASON_COLUMN, STAGE_COLUMN
 from curator_core.model.formatting import count, counted, share
-from curator_core.model.scores import Scores as BinnedScores
-from curator_report.histograms import Scores, binned_histogram, histogram, legend, number
+from curator_core.model.scores import Scores
+from curator_report.histograms import HistogramScores, binned_histogram, histogram, legend, number
 from curator_report.html import facts_table, figures_table, page, section
 from curator_report.run_record import RunRecord, read_run
 from curator_report.scores import limits_in
@@ -33,9 +33,9 @@ class RuleReport:
     reasons: Counter[str] = field(default_factory=Counter)
     items_in: int = 0
     failed: int = 0
-    binned_scores: Mapping[str, BinnedScores] = field(default_factory=dict)
+    binned_scores: Mapping[str, Scores] = field(default_factory=dict)
     """All scores that it gave, binned by the run, by name."""
-    scores: Scores = field(default_factory=Scores)
+    scores: HistogramScores = field(default_factory=HistogramScores)
     """The scores in the examined records."""
     examples: list[PictureRecord] = field(default_factory=list)
 

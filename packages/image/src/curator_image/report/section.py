@@ -17,7 +17,7 @@ MAX_EXAMINED, MAX_SHOWN = 500, 12
 def pictures_section(run: RunRecord, room: int) -> ReportSection:
     """Return a sheet for kept pictures and for each rule, as many as fit into `room`."""
     more = link_to_command(run, "image report")
-    sheets = ((title, _sheet(records)) for title, records in _sheets(_read_pictures(run)))
+    sheets = ((title, _sheet(records)) for title, records in _sample_sections(_read_pictures(run)))
     html = select_fitting(sheets, room - len(more) - len(STYLE))
     if not html:
         raise InputError(f"run {run.path} left no pictures to be shown")
@@ -29,7 +29,7 @@ def _sheet(records: list[PictureRecord]) -> str:
     return f'<div class="sheet">{shown}</div>'
 
 
-def _sheets(found: RunPictures) -> Iterator[tuple[str, list[PictureRecord]]]:
+def _sample_sections(found: RunPictures) -> Iterator[tuple[str, list[PictureRecord]]]:
     sorts = [("Kept to the end", found.kept)]
     sorts += [(f"Dropped by {rule.name}", rule.examples) for rule in found.rules.values()]
     for title, records in sorts:

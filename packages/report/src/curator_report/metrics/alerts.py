@@ -17,13 +17,13 @@ _STORE = (
 _IDLE = "(time() - curator_last_progress_timestamp_seconds) and on(run) curator_run_active == 1"
 
 
-def _alert(name: str, expression: str, held: str, summary: str, way_out: str) -> dict[str, Any]:
+def _alert(name: str, expression: str, held: str, summary: str, remedy: str) -> dict[str, Any]:
     return {
         "alert": name,
         "expr": expression,
         "for": held,
         "labels": {"severity": "warning"},
-        "annotations": {"summary": summary, "description": way_out},
+        "annotations": {"summary": summary, "description": remedy},
     }
 
 

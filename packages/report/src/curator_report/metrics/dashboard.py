@@ -49,7 +49,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
               'direction=~"dropped|failed|rejected"})', "{{stage}} {{direction}}"),
         Panel("Workers replaced", f"curator_worker_restarts_total{_RUN}", "{{reason}}"),
     ),
-    "What holds it up?": (
+    "Bottleneck": (
         Panel("Workers' time at each stage", _rate("busy_seconds_total"), unit="none"),
         Panel("Seconds per task, half of them", _quantile(0.5), unit="s"),
         Panel("Seconds per task, 95 % of them", _quantile(0.95), unit="s"),

@@ -42,7 +42,7 @@ def split_results(
             table = before = with_column(table, rule.score_field, results.scores[position])
         if position == 0 and results.edited is not None:
             table = with_column(table, rule.text_field, results.edited)
-        ended = results.rows_ended_by(position)
+        ended = results.rows_decided_by(position)
         keep = pc.greater(results.ended_by, position)
         kept = _filter_batch(task, table, keep, is_last=position == len(rules) - 1)
         attach_scores(

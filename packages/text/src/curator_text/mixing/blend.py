@@ -160,7 +160,7 @@ class BlendWorkflow(RandomOrderWorkflow):
 
     def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
         for index, source in enumerate(self.sources):
-            counting = RowCounts(self._counts(index), storage_options=self.storage_options)
+            counting = RowCounts(self._counts_folder(index), storage_options=self.storage_options)
             stages = [self.reader(source.path_list), counting]
             yield Pipeline(f"count-{index}", stages=stages, on_error="fail", allow_empty=True)
         counted_sources = self._apportion_rows()
@@ -180,12 +180,12 @@ class BlendWorkflow(RandomOrderWorkflow):
             yield Pipeline(f"scatter-{index}", stages=stages, on_error="fail", allow_empty=True)
         yield Pipeline("gather", stages=self.gather_stages(buckets), on_error="fail")
 
-    def _counts(self, index: int) -> str:
+    def _counts_folder(self, index: int) -> str:
         return join(self.work_dir, "counts", str(index))
 
     def _apportion_rows(self) -> list[_CountedSource]:
         batches = [
-            read_counts(self._counts(index), self.storage_options)
+            read_counts(self._counts_folder(index), self.storage_options)
             for index in range(len(self.sources))
         ]
         counts = [sum(batch.rows for batch in of_source) for of_source in batches]

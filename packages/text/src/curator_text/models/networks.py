@@ -103,7 +103,7 @@ class GuardLayers(nn.Module):
 
 
 class Embedder(nn.Module):
-    """One vector per text."""
+    """Network that returns one embedding per text."""
 
     def __init__(self, backbone: Any, pooling: Pooling, normalize: bool) -> None:
         super().__init__()

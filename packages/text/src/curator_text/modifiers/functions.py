@@ -112,7 +112,7 @@ class Modify(ProcessingStage[DocumentBatch, DocumentBatch]):
     def _steps(self) -> list[_Step]:
         modifiers = self._modifiers()
         if not modifiers:
-            raise ValueError("modifier_fn is an empty list, so there is nothing to do")
+            raise ValueError("modifier_fn is empty; give at least one modifier")
         for one in modifiers:
             _demand_modifier(one)
         inputs = _inputs(self.input_fields, len(modifiers))

@@ -59,7 +59,7 @@ class ArxivReading(RecordReading):
         data = file.read() if file else b""
         try:
             text = extract_latex(data, max_bytes)
-        except NoPaperError as error:
+        except UnusablePaperError as error:
             reason = str(error)
             if reason.startswith("damaged"):
                 return Rejected(reason, f"{part.path} member {member.name!r}", payload=data)
@@ -104,7 +104,7 @@ _MAX_FILES = 2000
 _ENDINGS = (".tex", ".ltx", ".latex")
 
 
-class NoPaperError(Exception):
+class UnusablePaperError(Exception):
     """The paper has no usable text; the message is the reason."""
 
 
@@ -115,12 +115,12 @@ def extract_latex(data: bytes, max_bytes: int) -> str:
     """
     data = _decompress(data, max_bytes)
     if data.startswith(b"%PDF"):
-        raise NoPaperError("PDF only")
+        raise UnusablePaperError("PDF only")
     if len(data) > 262 and data[257:262] == b"ustar":
         return _merge_files(_read_tex_files(data), max_bytes)
     text = _decode(data)
     if "\\" not in text:
-        raise NoPaperError("no LaTeX in it")
+        raise UnusablePaperError("no LaTeX in it")
     return text
 
 
@@ -130,9 +130,9 @@ def _decompress(data: bytes, max_bytes: int) -> bytes:
     try:
         data = zlib.decompressobj(31).decompress(data, max_bytes + 1)
     except zlib.error as error:
-        raise NoPaperError(f"damaged: {error}") from None
+        raise UnusablePaperError(f"damaged: {error}") from None
     if len(data) > max_bytes:
-        raise NoPaperError("larger than max_paper_bytes")
+        raise UnusablePaperError("larger than max_paper_bytes")
     return data
 
 
@@ -149,9 +149,9 @@ def _read_tex_files(data: bytes) -> dict[str, str]:
                     found[member.name.removeprefix("./")] = _decode(file.read() if file else b"")
     except tarfile.TarError as error:
         if not found:
-            raise NoPaperError(f"damaged: {error}") from None
+            raise UnusablePaperError(f"damaged: {error}") from None
     if not found:
-        raise NoPaperError("no LaTeX in it")
+        raise UnusablePaperError("no LaTeX in it")
     return found
 
 
@@ -164,7 +164,7 @@ def _merge_files(files: Mapping[str, str], max_bytes: int) -> str:
     def inline(text: str, depth: int) -> str:
         remaining[0] -= len(text)
         if remaining[0] < 0:
-            raise NoPaperError("larger than max_paper_bytes")
+            raise UnusablePaperError("larger than max_paper_bytes")
         if depth == _MAX_DEPTH:
             return text
         return _INPUT.sub(lambda found: include(found, depth), text)

@@ -1,4 +1,7 @@
-"""Web archives: WARC files of server responses, and WET files of extracted text."""
+"""Readers of WARC files (server responses) and WET files (extracted text).
+
+`warc_records` parses the format.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

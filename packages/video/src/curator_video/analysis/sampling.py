@@ -59,7 +59,7 @@ class SamplingGrid:
 
 @dataclass(frozen=True)
 class MissingFrame:
-    """A frame is missing without an error: decoding it needs more than its own group."""
+    """A frame that could not be decoded from its own group of pictures; not an error."""
 
     time: float
 

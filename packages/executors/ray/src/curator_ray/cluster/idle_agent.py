@@ -2,8 +2,8 @@
 
 The raylet waits until its two agents have reported their ports, and they spend most of a second on
 imports before that. The dashboard's agent is not needed without a dashboard. The other one is
-needed as soon as a worker has a `runtime_env`: whoever connects to its port wakes it, and connects
-again. This script imports next to nothing, and nothing of ours.
+needed as soon as a worker has a `runtime_env`: a client that connects to its port starts the real
+agent, and reconnects. This script imports next to nothing, and nothing of ours.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Join a cluster that somebody else started: at host:port, ray://host:port, or auto."""
+"""Join a cluster that already runs: at host:port, ray://host:port, or auto."""
 
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -143,7 +143,7 @@ def _check_reachable(address: str) -> None:
 
 
 def describe_join_error(address: str, error: Exception) -> str:
-    """Say what Ray's error means, and the way out."""
+    """Explain Ray's error, and what to do about it."""
     if "ersion mismatch" in str(error):
         return (
             f"the cluster at {address} runs other versions of Python or Ray than this process, "
@@ -158,8 +158,8 @@ def describe_join_error(address: str, error: Exception) -> str:
 
 def _missing_scheme(address: str) -> str:
     return (
-        f"what listens at {address} is a server of Ray's client: give {CLIENT_SCHEME}{address}, "
-        "or the port of Ray itself (often 6379)"
+        f"{address} is a Ray Client server: use {CLIENT_SCHEME}{address}, or the GCS port "
+        "(usually 6379)"
     )
 
 
@@ -171,15 +171,15 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _in_one_line(error: Exception) -> str:
-    """Return all that Ray said; the relevant part is not always in the first line."""
+    """Return the whole message of Ray's error; its first line may lack the cause."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:600]
 
 
 @contextmanager
 def authenticated_client(address: str) -> Iterator[None]:
-    """Show a token if the server of Ray's client at `ray://host:port` wants one.
+    """Show a token if the Ray Client server at `ray://host:port` wants one.
 
-    Ray itself would try for half a minute, and then not say what is wrong.
+    Ray itself would try for half a minute, without naming the problem.
     """
     with reloaded_auth({}):
         if _ping(address):
@@ -194,7 +194,7 @@ def authenticated_client(address: str) -> Iterator[None]:
 
 
 def is_client_server(address: str) -> bool:
-    """Whether a server of Ray's client answers at `host:port`; False if Ray is not a tested one."""
+    """Whether a Ray Client server answers at `host:port`; False if Ray is not a tested one."""
     try:
         _check_grpc_installed(address)
         return CLIENT_CHANNEL.get() is not None and _ping(address)
@@ -212,9 +212,9 @@ def _check_grpc_installed(address: str) -> None:
 
 
 def _ping(address: str) -> bool:
-    """Return False if a server of Ray's client wants a token; raise if there is no such server.
+    """Return False if a Ray Client server wants a token; raise if there is no such server.
 
-    On untested versions of Ray nothing is asked: it reports what is wrong itself, if later.
+    On untested versions of Ray the check is skipped, and Ray reports the error later.
     """
     open_channel = CLIENT_CHANNEL.get()
     if open_channel is None:
@@ -229,7 +229,7 @@ def _ping(address: str) -> bool:
         if error.code() == grpc.StatusCode.UNAUTHENTICATED:
             return False
         raise ClusterError(
-            f"what listens at {address} is not a server of Ray's client ({error.code().name}); "
+            f"{address} is not a Ray Client server ({error.code().name}); "
             "give its port (often 10001, and only there where the head has ray[client]), or "
             f"{address.removeprefix(CLIENT_SCHEME)} without {CLIENT_SCHEME} for that of "
             "Ray itself (often 6379)"

@@ -30,10 +30,10 @@ LOG = logging.getLogger("curator_core")
 
 CLUSTER_FOLDER_PREFIX = "curator-ray-"
 
-_SPARE_S = 600.0
-"""A cluster whose driver died is ended by its guard, which removes the folder much sooner."""
+_KEEP_RECENT_S = 600.0
+"""Folders that changed this recently may still belong to a working guard."""
 
-_LONGEST_FOLDER = 40
+_MAX_FOLDER_LENGTH = 40
 """Ray creates sockets in the folder, and a socket's path may have 107 characters."""
 
 _ADDRESS = b"--gcs-address="
@@ -68,20 +68,20 @@ class PrivateCluster:
 class RunningCluster:
     """A private cluster that runs, and that this process is connected to."""
 
-    def __init__(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
+    def __init__(self, options: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
         parent = _short_temp_folder()
-        remove_abandoned_folders(parent, CLUSTER_FOLDER_PREFIX, _SPARE_S)
+        remove_abandoned_folders(parent, CLUSTER_FOLDER_PREFIX, _KEEP_RECENT_S)
         self.folder = tempfile.mkdtemp(prefix=CLUSTER_FOLDER_PREFIX, dir=parent)
         self._lock = FolderLock(self.folder, exists=True)
         self._guard = ClusterGuard(self.folder)
         try:
-            self._thread = ParentThread(lambda: self._start(wanted, runtime_env))
+            self._thread = ParentThread(lambda: self._start(options, runtime_env))
         except BaseException as error:
             self._guard.finish()
             self._lock.release()
             if isinstance(error, Exception):
                 what = f"no private Ray cluster could be started: {reason_of(error)}"
-                raise ClusterError(f"{what}; {_way_out(error)}") from error
+                raise ClusterError(f"{what}; {_hint(error)}") from error
             raise
 
     def end(self) -> None:
@@ -95,8 +95,8 @@ class RunningCluster:
             self._lock.release()
             self._thread.end()
 
-    def _start(self, wanted: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
-        variables = {**self._guard.environment, **_settings(wanted)}
+    def _start(self, options: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
+        variables = {**self._guard.environment, **_ray_environment(options)}
         with (
             environment(variables),
             loopback_only(),  # before Ray is imported
@@ -104,28 +104,28 @@ class RunningCluster:
             # Without `fast_shutdown`, Ray would wait seconds for processes that block SIGTERM.
             block_sigterm() if is_tested() else nullcontext(),
             quiet_ray(),
-            nullcontext() if wanted.dashboard else minimal_nodes(),
+            nullcontext() if options.dashboard else minimal_nodes(),
         ):
             import ray
 
-            options = {
+            arguments = {
                 # Ray opens its folder to all users; the one around it stays closed.
                 PRIVATE_FOLDER_OPTION: os.path.join(self.folder, "ray"),
-                **wanted.ray_options(),
+                **options.ray_options(),
             }
             ray.init(
                 address="local",
                 runtime_env=dict(runtime_env) if runtime_env else None,
                 log_to_driver=False,
                 configure_logging=False,
-                **options,
+                **arguments,
             )
             _warn_if_reachable(ray.nodes())  # type: ignore[no-untyped-call]
 
 
-def _settings(wanted: PrivateCluster) -> dict[str, str]:
-    """Return settings for Ray's processes. What the user has set is kept."""
-    settings = {**SETTINGS, **({} if wanted.dashboard else SETTINGS_WITHOUT_DASHBOARD)}
+def _ray_environment(options: PrivateCluster) -> dict[str, str]:
+    """Return environment variables for Ray's processes; the user's own values win."""
+    settings = {**SETTINGS, **({} if options.dashboard else SETTINGS_WITHOUT_DASHBOARD)}
     chosen = {name: os.environ.get(name, value) for name, value in settings.items()}
     # The driver's RAY_ADDRESS must not lead its workers to another cluster.
     return {**chosen, **({"RAY_ADDRESS": ""} if "RAY_ADDRESS" in os.environ else {})}
@@ -140,7 +140,7 @@ def _warn_if_reachable(nodes: list[dict[str, Any]]) -> None:
         )  # fmt: skip
 
 
-def _way_out(error: Exception) -> str:
+def _hint(error: Exception) -> str:
     if "dashboard" in str(error):
         return "for a dashboard: pip install 'ray[default]'"
     if "minimum allowed" in str(error):
@@ -150,7 +150,7 @@ def _way_out(error: Exception) -> str:
 
 def _short_temp_folder() -> str:
     folder = tempfile.gettempdir()
-    return folder if len(folder) <= _LONGEST_FOLDER or not os.path.isdir("/tmp") else "/tmp"
+    return folder if len(folder) <= _MAX_FOLDER_LENGTH or not os.path.isdir("/tmp") else "/tmp"
 
 
 def private_cluster_addresses() -> set[str]:
@@ -191,9 +191,9 @@ if not has_ended_well:
 """Looks several times, because a raylet may have started another worker in the meantime."""
 
 _DRIVER_DIED = (
-    "curator: the process that ran on a private Ray cluster ended without a word: it was killed, "
-    "or Ray ended it because a part of the cluster had died. What its run has finished is kept; "
-    "run the same command again to resume"
+    "curator: the process that used a private Ray cluster ended without an error message: it was "
+    "killed, or Ray ended it because part of the cluster died. Finished work is kept; run the same "
+    "command again to resume"
 )
 """Ray's library ends its process, without an exception, when the raylet has died."""
 
@@ -201,7 +201,7 @@ _DRIVER_DIED = (
 class ClusterGuard(WatchdogProcess):
     """Ends all processes of a private cluster, and removes its folder, when this process ends.
 
-    If this process ends without calling `finish`, the guard says so in its place. It finds the
+    If this process ends without calling `finish`, the guard prints a message instead. It finds the
     processes by a mark in their environment. Outside Linux, Ray's own reaper has to do.
     """
 

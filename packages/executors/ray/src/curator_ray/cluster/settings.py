@@ -90,8 +90,8 @@ def _ignore_handler(handler: Callable[..., None]) -> None:
 def hide_death_messages() -> Iterator[None]:
     """Keep Ray from printing a paragraph to stdout for each worker that died.
 
-    Ray does so even if it is told not to log. Runs report deaths themselves, and stdout belongs to
-    results.
+    Ray prints it even with log_to_driver=False. Runs report deaths themselves, and stdout belongs
+    to results.
     """
     with DEATH_MESSAGES.patched(lambda _: _log_message):
         yield

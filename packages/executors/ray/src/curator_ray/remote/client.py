@@ -42,7 +42,7 @@ _ABORT_TIMEOUT_S = 45.0
 
 _GRACE_S = 5.0
 _SEND_EVERY_S = 0.5
-"""While nobody takes the latest outputs."""
+"""While the latest outputs wait to be consumed."""
 
 _SEND_BYTES = 8 << 20
 _LIST_SOURCES_S = 0.03
@@ -75,7 +75,7 @@ class _RemoteRun:
     def __init__(
         self, address: str, drive: Drive, plan: Plan, run: "RemoteRun", packer: PlanPacker
     ) -> None:
-        self._queue = OutputQueue()
+        self._queue = ReceivedOutputs()
         self._address = address
         self._run = run
         self._packer = packer
@@ -185,8 +185,8 @@ class _RemoteRun:
 
     def _connection_error(self, error: Exception) -> ClusterError:
         return ClusterError(
-            f"the connection to {self._address}, or what drove the run there, broke off "
-            f"({reason_of(error)}); what is finished is kept: run the same command to resume"
+            f"lost the connection to {self._address}, or the driver of the run died there "
+            f"({reason_of(error)}); finished work is kept: run the same command to resume"
         )
 
     # Messages for the driver
@@ -267,7 +267,7 @@ class _RemoteRun:
         self._failure = self._failure or error
 
 
-class OutputQueue:
+class ReceivedOutputs:
     """Passes outputs from one thread to another. The producer waits until they were taken."""
 
     def __init__(self) -> None:

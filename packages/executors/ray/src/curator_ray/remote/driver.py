@@ -77,8 +77,8 @@ class RemoteDriver:
             failure = error
         if self._is_lost:
             failure = ClusterError(
-                f"nothing was heard of the run for {_LOST_AFTER_S:g} s, so what drove it on the "
-                "cluster has ended; what is finished is kept: run the same command to resume"
+                f"the driver on the cluster got no message from the run for {_LOST_AFTER_S:g} s, "
+                "and ended; finished work is kept: run the same command to resume"
             )
         self._run.send("end", _picklable(failure), self._run.result.notes)
 

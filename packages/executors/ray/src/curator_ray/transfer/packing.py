@@ -103,10 +103,12 @@ def put_tasks(tasks: list[AnyTask]) -> tuple[Any, int]:
     try:
         packed = PackedTasks.pack(tasks)
     except Exception as error:
+        others = len(tasks) - 1
+        also = f", or another of the {others} tasks sent with it," if others else ""
         raise PipelineError(
-            f"task {tasks[0].task_id} ({type(tasks[0]).__name__}) or one beside it cannot be "
-            f"sent to a worker process, because it cannot be pickled ({reason_of(error)}); give "
-            "tasks of plain data, or run with LocalExecutor(workers=0)"
+            f"task {tasks[0].task_id} ({type(tasks[0]).__name__}){also} cannot be sent to a worker "
+            f"process, because it cannot be pickled ({reason_of(error)}); give tasks of plain "
+            "data, or run with LocalExecutor(workers=0)"
         ) from error
     nbytes = packed.nbytes
     try:

@@ -28,7 +28,7 @@ from curator_ray.compat import SHUTDOWN_METHOD, limit_stream
 from curator_ray.transfer.modules import extend_search_path
 from curator_ray.transfer.packing import PackedTasks
 from curator_ray.worker.activity import StackDumper
-from curator_ray.worker.messages import Assignment, CallResult, Span, Step, WorkerLocation
+from curator_ray.worker.messages import Assignment, CallResult, Span, StageRange, WorkerLocation
 from curator_ray.worker.output import LogCapture
 from curator_ray.worker.status_files import StatusFiles, StatusWriter
 
@@ -70,7 +70,7 @@ class StageRunner:
         self._stack_dumper = StackDumper(self._files)
         self._plan: Plan | None = None
         self._set_up: dict[int, StageWorker] = {}
-        self._workers: dict[Step, StageWorker] = {}
+        self._workers: dict[StageRange, StageWorker] = {}
         self._has_ended = False
         self._idle_since = time.perf_counter()
         self._timesheet = Timesheet()
@@ -80,7 +80,7 @@ class StageRunner:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         return WorkerLocation(self._info.node.node_id, os.getpid(), self._info.gpu_ids, visible)
 
-    def set_up(self, step: Step) -> CallResult:
+    def set_up(self, step: StageRange) -> CallResult:
         """Set up the stages of a step before there are tasks for them."""
         result = CallResult()
         started = time.perf_counter()
@@ -101,7 +101,7 @@ class StageRunner:
         step, blame, spans = _loads(request)
         outputs = None
         started = time.perf_counter()
-        result = CallResult(waited=started - self._idle_since)
+        result = CallResult(idle_seconds=started - self._idle_since)
         try:
             worker = self._worker_for(step)
             result.setup_seconds = time.perf_counter() - started
@@ -125,7 +125,7 @@ class StageRunner:
         """
         step, blame, spans = _loads(request)
         started = sent = time.perf_counter()
-        result = CallResult(waited=started - self._idle_since)
+        result = CallResult(idle_seconds=started - self._idle_since)
         try:
             worker = self._worker_for(step)
             sent = time.perf_counter()
@@ -170,7 +170,7 @@ class StageRunner:
             self._status.remove()
         return result
 
-    def _worker_for(self, step: Step) -> StageWorker:
+    def _worker_for(self, step: StageRange) -> StageWorker:
         """The worker for the stages of a step, all of them set up."""
         if step in self._workers:
             return self._workers[step]
@@ -242,7 +242,7 @@ def set_up_node_once(node_folder: Path, planned: PlannedStage, setup: Callable[[
         os.close(handle)
 
 
-def _loads(request: bytes) -> tuple[Step, Blame | None, Sequence[Span]]:
+def _loads(request: bytes) -> tuple[StageRange, Blame | None, Sequence[Span]]:
     step, blame, spans = cloudpickle.loads(request)
     return step, blame, spans
 
@@ -277,7 +277,7 @@ def _record_error(result: CallResult, error: CuratorError | AbortedError) -> Non
     if isinstance(error, CuratorError):
         result.error = error
     else:
-        result.aborted = True
+        result.is_aborted = True
 
 
 def _batches(outputs: Iterator[AnyTask]) -> Iterator[list[AnyTask]]:

@@ -14,6 +14,7 @@ _OUT_OF_MEMORY = ("running low on memory", "memory usage threshold")
 _NODE_DIED = ("ActorUnschedulableError", "NodeDiedError", "its node has died")
 """Ray may raise one of these a moment before it marks the node as dead."""
 
+NODE_LOST = "was on a node that was lost"
 _DIED = "died"
 _CAUSE = re.compile(
     r"is dead because (?:its worker process has died\..*?Worker exit detail: )?(.+)"
@@ -38,7 +39,14 @@ class WorkerDeath:
     @property
     def message(self) -> str:
         """The reason as users see it. Only SIGKILL leaves neither a trace nor an explanation."""
-        return "died without a word, as by SIGKILL" if self.reason == _DIED else self.reason
+        if self.reason == _DIED:
+            return "died without an error message, probably by SIGKILL"
+        return self.reason
+
+    @property
+    def is_node_lost(self) -> bool:
+        """Whether it died with its node, so that no task is to blame."""
+        return self.reason == NODE_LOST
 
     @property
     def weight(self) -> float:
@@ -78,7 +86,7 @@ def explain_death(
 def _explain(report: CrashReport | None, error: Exception, *, node_is_alive: bool) -> WorkerDeath:
     text = f"{type(error).__name__}: {error}"
     if not node_is_alive or any(phrase in text for phrase in _NODE_DIED):
-        return WorkerDeath("was on a node that is gone", report.status if report else None)
+        return WorkerDeath(NODE_LOST, report.status if report else None)
     if "RuntimeEnvSetupError" in text:
         reason = f"could not get its runtime_env; Ray says: {last_line(text)}"
         return WorkerDeath(reason, detail=text)

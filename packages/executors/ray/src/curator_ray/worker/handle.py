@@ -19,7 +19,7 @@ from curator_ray.temp_folders import RUN_FOLDER_PREFIX, FolderLock, remove_aband
 from curator_ray.transfer.modules import PlanPacker, search_path
 from curator_ray.worker.actor import StageRunner
 from curator_ray.worker.deaths import WorkerDeath, explain_death
-from curator_ray.worker.messages import Assignment, Span, Step, WorkerLocation
+from curator_ray.worker.messages import Assignment, Span, StageRange, WorkerLocation
 from curator_ray.worker.node_tasks import (
     fetch_crash_report,
     is_on_this_machine,
@@ -60,14 +60,14 @@ class WorkerHandle:
         node_id = self.node_id or find_node_id(self._folder, self.worker_id)
         return StatusFiles(self._folder, node_id, self.worker_id)
 
-    def set_up(self, step: Step) -> "ObjectRef[Any]":
+    def set_up(self, step: StageRange) -> "ObjectRef[Any]":
         """Set up stages before their first call; resolves to a `CallResult`."""
         ref: ObjectRef[Any] = self._actor.set_up.remote(step)
         return ref
 
     def run(
         self,
-        step: Step,
+        step: StageRange,
         blame: Blame | None,
         spans: Sequence[Span],
         packs: "Sequence[ObjectRef[Any]]",
@@ -78,7 +78,7 @@ class WorkerHandle:
 
     def stream(
         self,
-        step: Step,
+        step: StageRange,
         blame: Blame | None,
         spans: Sequence[Span],
         packs: "Sequence[ObjectRef[Any]]",

@@ -1,4 +1,4 @@
-"""What a driver and a worker tell each other; data travels apart from it, in the object store."""
+"""Messages between driver and worker. Task data goes through the object store."""
 
 from dataclasses import dataclass, field
 
@@ -9,11 +9,11 @@ from curator_core.model.reports import CallReport
 
 from curator_ray.worker.output import LogLine
 
-Step = tuple[int, int]
+StageRange = tuple[int, int]
 """The first and the last stage of a call, as indices in the plan."""
 
 Span = tuple[int, int]
-"""The tasks of a pack that a call is about: from, and up to."""
+"""Half-open range of the tasks in a pack that one call processes."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,18 @@ class WorkerLocation:
 
 @dataclass
 class CallResult:
-    """How a call went. Small, so that the driver can read it; the outputs are a separate object."""
+    """Result of one call: metadata only; the outputs are a separate object."""
 
     nbytes: int = 0
     """Size of the outputs in the object store. Tasks know only an estimate of their own size."""
     task_ids: list[str] = field(default_factory=list)
     sources: list[tuple[SourceKey, ...]] = field(default_factory=list)
-    """The sources, and the attempts at them, that each output has credit of."""
+    """For each output, its sources and their attempt numbers."""
     report: CallReport | None = None
     """None if more outputs of the same call follow, and if the call was aborted."""
     seconds: float = 0.0
     setup_seconds: float = 0.0
-    waited: float = 0.0
+    idle_seconds: float = 0.0
     """Seconds that the worker was idle before this call."""
     rss_bytes: int = 0
     lines: tuple[LogLine, ...] = ()
@@ -58,7 +58,7 @@ class CallResult:
     """What the worker printed since its previous result."""
     error: CuratorError | None = None
     """Ends the run."""
-    aborted: bool = False
+    is_aborted: bool = False
     """The worker was asked to stop, and did so before the call was finished."""
 
     def __len__(self) -> int:

@@ -18,7 +18,7 @@ _DRIVER_BYTES_PER_TASK = 200
 
 
 @dataclass(frozen=True, slots=True)
-class StoredBlock:
+class BlockEntry:
     """Tasks stored as one object: the data is in the store, ids and sources are here."""
 
     ref: Any
@@ -30,25 +30,25 @@ class BlockTable:
     """Keeps the references to blocks for as long as something needs them."""
 
     def __init__(self) -> None:
-        self._blocks: dict[Hashable, StoredBlock] = {}
+        self._blocks: dict[Hashable, BlockEntry] = {}
         self._handles = count()
 
     def put(self, tasks: list[AnyTask]) -> Block:
         """Store tasks of this process."""
         ref, size = put_tasks(tasks)
-        block = StoredBlock(ref, [t.task_id for t in tasks], [tuple(t.lineage) for t in tasks])
+        block = BlockEntry(ref, [t.task_id for t in tasks], [tuple(t.lineage) for t in tasks])
         return self._add(block, size, "")
 
     def add(self, ref: Any, result: CallResult, node: str) -> Block:
         """Record the outputs of a call, which are in the store already."""
-        return self._add(StoredBlock(ref, result.task_ids, result.sources), size_of(result), node)
+        return self._add(BlockEntry(ref, result.task_ids, result.sources), size_of(result), node)
 
-    def _add(self, block: StoredBlock, size: int, node: str) -> Block:
+    def _add(self, block: BlockEntry, size: int, node: str) -> Block:
         handle = next(self._handles)
         self._blocks[handle] = block
         return Block(handle, len(block.ids), size, node)
 
-    def __getitem__(self, handle: Hashable) -> StoredBlock:
+    def __getitem__(self, handle: Hashable) -> BlockEntry:
         return self._blocks[handle]
 
     def release(self, handle: Hashable) -> None:

@@ -20,7 +20,7 @@ from curator_ray.worker.handle import WorkerLauncher
 from curator_streaming.engine.blocks import BlockTable
 from curator_streaming.engine.events import EventSource
 from curator_streaming.engine.results import OutputSink, Results
-from curator_streaming.engine.sources import Sources, TaskInput
+from curator_streaming.engine.sources import SchedulerSources, TaskInput
 from curator_streaming.engine.stalls import StallMonitor
 from curator_streaming.engine.workers import LAST_TEARDOWN_TIMEOUT_S, ReplyKey, WorkerSet
 from curator_streaming.options import StreamingOptions
@@ -94,7 +94,9 @@ class Driver:
         self._events = EventSource(
             run, steps, self._workers, self._blocks, self._results, self._crashes
         )
-        self._input: TaskInput = Sources(run, self._blocks, context.launcher.packer, self._crashes)
+        self._input: TaskInput = SchedulerSources(
+            run, self._blocks, context.launcher.packer, self._crashes
+        )
         self._max_wait_s = self._check_interval_s = _CHECK_INTERVAL_S
         self._stalls = StallMonitor(
             run, self._workers, self._options.stall_warning_s, self._options.stall_timeout
@@ -351,7 +353,7 @@ class Driver:
         for node in changes.left:
             self._reservations.release(node.node_id)
             self._events.node_lost(node.node_id)
-            self._add_event(events.NodeLost(now, node.node_id, f"{node.name} is gone"))
+            self._add_event(events.NodeLost(now, node.node_id, f"{node.name} left the cluster"))
         for node in changes.joined:
             self._reservations.request(node)
 

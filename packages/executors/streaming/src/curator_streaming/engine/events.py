@@ -11,7 +11,7 @@ from curator_core.model.reports import CallReport
 from curator_core.model.usage import RECYCLED
 from curator_ray.inbox import Received
 from curator_ray.recovery import CrashHistory
-from curator_ray.worker.deaths import WorkerDeath, is_worker_death
+from curator_ray.worker.deaths import NODE_LOST, WorkerDeath, is_worker_death
 from curator_ray.worker.messages import CallResult
 from curator_ray.worker.output import LogRelay
 from curator_ray.worker.status_files import CrashReport
@@ -121,7 +121,7 @@ class EventSource:
                 self._setup_failed(record, call.first, result.error)
             elif self.failure is None:
                 self.failure = result.error
-        elif result.aborted:
+        elif result.is_aborted:
             del record.calls[call.call]
             self._void_partial_outputs(record, call, "was interrupted")
             self.pending.append(events.CallFailed(_now(), call.call, "interrupted"))
@@ -172,7 +172,7 @@ class EventSource:
                 call.call,
                 outputs,
                 seconds=seconds,
-                waited=result.waited,
+                waited=result.idle_seconds,
                 stage_seconds=counts.seconds(positions),
                 fanned_out=counts.first_fan_out(positions),
                 rss=result.rss_bytes,
@@ -214,10 +214,10 @@ class EventSource:
     def node_lost(self, node: str) -> None:
         """Forget the workers of a node; `NodeLost` tells the scheduler about all of them."""
         for record in [r for r in self._workers.records.values() if r.node == node]:
-            self._run.record_worker_loss(str(record.number), "was on a node that is gone")
+            self._run.record_worker_loss(str(record.number), NODE_LOST)
             self._workers.remove(record)
             for call in record.calls.values():
-                self._void_partial_outputs(record, call, "was on a node that is gone")
+                self._void_partial_outputs(record, call, NODE_LOST)
 
     def reason_for(self, _: BlockSlice) -> str:
         return f"its worker {self._last_death}"
@@ -271,7 +271,7 @@ class EventSource:
         suspects: tuple[BlockSlice, ...] = ()
         kind: events.DownKind = "died"
         first = None
-        is_innocent = "node that is gone" in reason
+        is_innocent = death.is_node_lost
         self.suspects_lost_node = self.suspects_lost_node or is_innocent
         if note is not None and not note.task_ids and note.complete:
             kind, first = "setup", culprit.first if culprit else record.first

@@ -141,7 +141,7 @@ class Results:
         return not (self._to_fetch or self._to_report)
 
     def settle(self) -> None:
-        """Hand over what there is room for, and report what has been consumed."""
+        """Pass outputs on while the sink has room, and report consumed ones."""
         self._report_consumed()
         while self._to_fetch and (self._to_fetch[0].ref is None or self._sink.has_room):
             blocks = self._next_blocks()

@@ -40,7 +40,7 @@ class TaskInput(Protocol):
     def store(self, tasks: list[AnyTask]) -> list[Block]: ...
 
 
-class Sources:
+class SchedulerSources:
     """The sources of a run. Lists only as many as are wanted, and for a short time at once."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Sources:
     ) -> None:
         self._remaining = run.sources()
         self._blocks = blocks
-        self._baggage = packer
+        self._packer = packer
         self._crashes = crashes
         self.wanted = 0
         self.has_ended = False
@@ -76,7 +76,7 @@ class Sources:
 
     def store(self, tasks: list[AnyTask]) -> list[Block]:
         for kind in {type(task) for task in tasks}:
-            self._baggage.add_task_type(kind)
+            self._packer.add_task_type(kind)
         return [self._put(group) for group in self._groups(tasks)]
 
     def _put(self, tasks: list[AnyTask]) -> Block:

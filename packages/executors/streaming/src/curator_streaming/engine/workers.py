@@ -20,13 +20,13 @@ from curator_streaming.scheduler.events import DownKind
 LOG = logging.getLogger("curator_core")
 
 TEARDOWN_TIMEOUT_S = 30.0
-"""How long a worker may take to tear down while the run goes on."""
+"""How long a worker may take to tear down during a run."""
 
 START_WARNING_S = 20.0
 """After how long a worker that does not start is worth a warning."""
 
 PING_INTERVAL_S = 1.0
-"""How often workers that have no reason to result are pinged."""
+"""How often workers without another reason to reply are pinged."""
 
 LAST_TEARDOWN_TIMEOUT_S = 15.0
 """How long teardown may take at the end of a run; a busy machine needs more than a moment."""

@@ -290,12 +290,29 @@ class Autoscaler:
                 if not worker.stop_reason:
                     by_node.setdefault(worker.node.name, []).append(worker)
         for name, workers in by_node.items():
-            found = _find_enough(self.state.nodes[name], workers, step, dict(surplus))
+            found = self._find_enough(self.state.nodes[name], workers, step, dict(surplus))
             if found and (not best or len(found) < len(best)):
                 best = found
                 if len(best) == 1:
                     break
         return best
+
+    def _find_enough(
+        self, node: Node, workers: list[Worker], step: StepState, surplus: dict[int, int]
+    ) -> list[Worker]:
+        """Return the workers of this node that must leave for one of the step; none if too few."""
+        trial = node.copy()
+        leaving: list[Worker] = []
+        for worker in sorted(workers, key=_by_device):
+            first = worker.pool.first or 0
+            if surplus[first] <= 0:
+                continue
+            surplus[first] -= 1
+            leaving.append(worker)
+            trial.give_back(worker.grant, self.state.steps[first].promised_cpus)
+            if trial.place(step.spec.need) is not None:
+                return leaving
+        return []
 
     # Queue limits
 
@@ -337,24 +354,6 @@ class Autoscaler:
         seconds = min(lookahead_s, _MIN_AHEAD_S + _REFILLS * refill_s)
         most = seconds * workers / cost if cost else inf
         return int(min(max(least, most), NO_LIMIT))
-
-
-def _find_enough(
-    node: Node, workers: list[Worker], step: StepState, surplus: dict[int, int]
-) -> list[Worker]:
-    """Return the workers of this node that must leave for one of the step; none if not enough."""
-    trial = node.copy()
-    leaving: list[Worker] = []
-    for worker in sorted(workers, key=_by_device):
-        first = worker.pool.first or 0
-        if surplus[first] <= 0:
-            continue
-        surplus[first] -= 1
-        leaving.append(worker)
-        trial.give_back(worker.grant)
-        if trial.place(step.spec.need) is not None:
-            return leaving
-    return []
 
 
 def _by_device(worker: Worker) -> tuple[str, int]:

@@ -25,7 +25,7 @@ from curator_streaming.scheduler.steps import StepSpec, split_spec
 
 _MAX_SLOTS = 8
 _JOIN_GRACE_S = 1.5
-"""How long after a node joined to wait for those that are expected."""
+"""How long after a node joined to wait for the remaining expected nodes."""
 
 
 class Scheduler:

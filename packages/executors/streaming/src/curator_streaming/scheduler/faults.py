@@ -93,7 +93,7 @@ class FaultHandler:
 def _split_by_suspects(
     tasks: TaskRange, suspects: Sequence[BlockSlice]
 ) -> Iterable[tuple[TaskRange, bool]]:
-    """Split tasks into those that are suspects and those that the worker had not begun."""
+    """Split tasks into suspects and tasks not started."""
     if not suspects:
         yield tasks, True
         return
@@ -122,7 +122,7 @@ class MissingResources:
         self._reported_at: dict[int, float] = {}
 
     def find_expired(self) -> StepState | None:
-        """Return a step that has waited as long as it may; report those that wait."""
+        """Return a step that has waited as long as it may; report waiting steps."""
         for step in self.state.steps.values():
             if not self._is_waiting(step):
                 self._resume(step)

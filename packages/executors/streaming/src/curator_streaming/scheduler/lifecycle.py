@@ -110,7 +110,7 @@ class WorkerLifecycle:
         if found is None:
             return None
         node, grant = found
-        node.take(grant, self._promised_cpus(step))
+        node.take(grant, step.promised_cpus)
         node.workers_of[spec.first] += 1
         worker = self._start(step.pool, node, grant)
         worker.warm = worker.setting_up = step.bit
@@ -141,10 +141,6 @@ class WorkerLifecycle:
         state.actions.append(StartWorker(worker.id, node.name, pool.first, grant))
         return worker
 
-    def _promised_cpus(self, step: StepState) -> int:
-        need = step.spec.need
-        return 0 if need.is_special or step.spec.is_fixed else need.cpus
-
     def set_ready(self, worker: Worker) -> None:
         if worker is self.spare:
             self._is_spare_ready = True
@@ -163,7 +159,7 @@ class WorkerLifecycle:
     # Stopping
 
     def drain(self, worker: Worker, reason: str) -> None:
-        """Give this worker no more calls, and stop it after those that it has."""
+        """Give this worker no more calls, and stop it after its current calls."""
         if worker.state >= DRAINING:
             return
         self._leave_pool(worker)
@@ -206,7 +202,7 @@ class WorkerLifecycle:
         if pool.first is None:
             node.shared_workers -= 1
         else:
-            node.give_back(worker.grant, self._promised_cpus(state.steps[pool.first]))
+            node.give_back(worker.grant, state.steps[pool.first].promised_cpus)
         for step in state.steps.values():
             step.warm_workers -= bool(worker.warm & step.bit)
             step.setting_up -= bool(worker.setting_up & step.bit)

@@ -1,4 +1,7 @@
-"""Placement: what is free on a node, and which node takes a worker."""
+"""Placement: the free resources of nodes, and the node on which to start a worker.
+
+Fixed numbers of workers and whole GPUs are spread over nodes; all others are packed on few of them.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -130,7 +133,10 @@ def find_node(nodes: Iterable[AnyNode], need: Need) -> tuple[AnyNode, Grant] | N
 def find_least_filled(
     nodes: Iterable[AnyNode], need: Need, first: int
 ) -> tuple[AnyNode, Grant] | None:
-    """Return the node with room that has the fewest workers of this step for its size."""
+    """Return the node with room that has the fewest workers of this step for its size.
+
+    Used for fixed numbers of workers and for whole GPUs.
+    """
     for node in sorted(nodes, key=lambda n: (n.fill_level(first, need), n.workers_of.total())):
         grant = node.place(need)
         if grant is not None:

@@ -10,7 +10,7 @@ from curator_streaming.scheduler.state import Node, SchedulerState, StepState, W
 _BACKLOG_S = 0.5
 """Start more shared workers while each has more work than this waiting."""
 
-_STRANDED_S = 0.3
+_UNSUITABLE_S = 0.3
 _MIN_TASKS_EACH = 2
 """With fewer waiting tasks per worker, all are done before more workers have started."""
 
@@ -36,7 +36,7 @@ class SharedWorkers:
         return None if at is None or state.shared.size >= state.max_shared_workers else at
 
     def start(self) -> None:
-        """Start as many as the waiting work keeps busy."""
+        """Start enough shared workers for the waiting tasks."""
         state = self.state
         shared = state.shared_steps
         wanted = min(state.max_shared_workers, self._wanted(shared))
@@ -44,18 +44,18 @@ class SharedWorkers:
         while state.shared.size < wanted and self.lifecycle.start_shared():
             pass
         for step in shared:
-            if self._is_stranded(step):
+            if self._has_no_suitable_worker(step):
                 self._start_where_it_fits(step)
         if state.shared.size > before:
             more = state.shared.size - before
             state.explain("scale", f"{more} shared worker{'s' * (more != 1)} started for new work")
 
-    def _is_stranded(self, step: StepState) -> bool:
+    def _has_no_suitable_worker(self, step: StepState) -> bool:
         """Whether it has waited for some time although no existing worker could run it."""
         state = self.state
         if step.calls or not state.ready & step.bit:
             return False
-        if state.now - step.queued_since < _STRANDED_S:
+        if state.now - step.queued_since < _UNSUITABLE_S:
             return False
         return not any(
             _can_run(worker.node, step) or worker.warm & step.bit

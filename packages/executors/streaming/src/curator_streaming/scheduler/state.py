@@ -149,7 +149,7 @@ class PoolState:
 
     @property
     def size(self) -> int:
-        """The number of workers, without those that leave and the spare one."""
+        """Number of workers, excluding leaving and spare ones."""
         return len(self.workers) - self.leaving - self.retiring - self.spares
 
     def add_available(self, worker: Worker) -> None:
@@ -291,6 +291,12 @@ class StepState:
         return self.spec.is_fixed and not self.spec.need.is_special
 
     @property
+    def promised_cpus(self) -> int:
+        """CPUs that each dedicated worker holds: only CPUs limit the number of such workers."""
+        need = self.spec.need
+        return 0 if need.is_special or self.spec.is_fixed else need.cpus
+
+    @property
     def first_sample_at(self) -> float | None:
         """When its first calls, if they still run, are known to take long."""
         if self.seconds_per_task is None and self.calls:
@@ -392,7 +398,7 @@ class SchedulerState:
         self.budget = ByteBudget(settings, self.length)
         self.barriers = Barriers(is_on=settings.has_barriers)
         self.nodes_expected_until = 0.0
-        """A fixed number of workers is not spread before then, because nodes are still joining."""
+        """Fixed workers are not placed before this time, because nodes may still join."""
 
         self.last_done = 0.0
         self.sources_ended = False
@@ -455,7 +461,7 @@ class SchedulerState:
         return not self.active and not self.calls
 
     def expects_more(self, step: StepState) -> bool:
-        """Whether more tasks may reach this step than wait for it now."""
+        """Whether this step may still receive more tasks."""
         return not self.sources_ended or bool(self.active & (step.bit - 1))
 
     def setup_limit(self, *, worked_before: bool) -> int:

@@ -1,4 +1,4 @@
-"""Validation: checks a recipe's values against the options of a class, and words the problems."""
+"""Check the options of one stage, executor or workflow, and describe the problems."""
 
 import json
 import re
@@ -21,34 +21,39 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Spot:
+class OptionContext:
     """Whose options are checked, and their path in the recipe."""
 
     path: Path
     label: str = ""
     noun: str = "option"
 
-    def says(self, text: str) -> str:
+    def prefix(self, text: str) -> str:
+        """Put the label, if there is one, before a message."""
         return f"{self.label}: {text}" if self.label else text
 
 
 def validated(
-    table: OptionTable, given: Substitution, values: Mapping[str, Any], spot: Spot
+    table: OptionTable, given: Substitution, values: Mapping[str, Any], context: OptionContext
 ) -> dict[str, Any] | None:
     """Return the values converted to their types, or None if there are problems."""
     from pydantic import ValidationError
 
     problems = given.problems
     before = len(problems)
-    resolved = given.apply(dict(values), spot.path)
-    if spot.path:  # the recipe's own name and description need no permission
-        for path, text in option_problems(resolved, spot.path, problems):
-            problems.add(path, spot.says(redact(text)))
-    model = model_of(table)
+    resolved = given.apply(dict(values), context.path)
+    if context.path:  # the recipe's own name and description need no permission
+        for path, text in option_problems(resolved, context.path, problems):
+            problems.add(path, context.prefix(redact(text)))
+    try:
+        model = model_of(table)
+    except PluginError as error:
+        problems.add(context.path, context.prefix(redact(str(error))))
+        return None
     try:
         made = model.model_validate_json(json.dumps(resolved), strict=True)
     except ValidationError as error:
-        _Findings(table, values, spot, problems).add(error.errors(include_url=False))
+        _Findings(table, values, context, problems).add(error.errors(include_url=False))
         return None
     if len(problems) > before:
         return None
@@ -73,8 +78,21 @@ def model_of(table: OptionTable) -> "type[BaseModel]":
     try:
         made: type[BaseModel] = create_model("Options", __config__=config, **declared)
     except PydanticUserError as error:
-        raise PluginError(f"options of this kind cannot be checked: {error.message}") from None
+        name = _find_unsupported(declared, config)
+        raise PluginError(f"option {name!r} cannot be checked: {error.message}") from None
     return made
+
+
+def _find_unsupported(declared: Mapping[str, Any], config: Any) -> str:
+    """Return the name of the first option for which pydantic cannot make a field."""
+    from pydantic import PydanticUserError, create_model
+
+    for option in declared.values():
+        try:
+            create_model("Option", __config__=config, option=option)
+        except PydanticUserError:
+            return str(option[1].alias)
+    return ""
 
 
 def _names(model: "type[BaseModel]") -> Iterator[tuple[str, str]]:
@@ -104,11 +122,15 @@ class _Findings:
     """Turns pydantic's errors into messages."""
 
     def __init__(
-        self, table: OptionTable, values: Mapping[str, Any], spot: Spot, problems: Problems
+        self,
+        table: OptionTable,
+        values: Mapping[str, Any],
+        context: OptionContext,
+        problems: Problems,
     ) -> None:
         self.table = table
         self.values = values
-        self.spot = spot
+        self.context = context
         self.problems = problems
 
     def add(self, errors: "Iterable[ErrorDetails]") -> None:
@@ -123,7 +145,7 @@ class _Findings:
             self._add_problem(path, self._mismatch(path, found))
 
     def _add_problem(self, path: Path, text: str) -> None:
-        self.problems.add((*self.spot.path, *path), self.spot.says(redact(text)))
+        self.problems.add((*self.context.path, *path), self.context.prefix(redact(text)))
 
     def _path(self, location: Iterable[str | int]) -> Path:
         """Return the path in the recipe: pydantic's location also names members of unions."""
@@ -138,13 +160,13 @@ class _Findings:
         return tuple(path)
 
     def _label(self, path: Path) -> str:
-        return f"{self.spot.noun} {_format_path(path)}" if path else self.spot.noun
+        return f"{self.context.noun} {_format_path(path)}" if path else self.context.noun
 
     def unknown(self, path: Path, error: "ErrorDetails") -> str:
         *around, name = path
         known = self._known_at(tuple(around))
         inside = f" in {_format_path(tuple(around))}" if around else ""
-        return f"no {self.spot.noun} named {str(name)[:80]!r}{inside}{hint(str(name), known)}"
+        return f"no {self.context.noun} named {str(name)[:80]!r}{inside}{hint(str(name), known)}"
 
     def missing(self, path: Path, error: "ErrorDetails") -> str:
         name = error["loc"][-1]

@@ -1,4 +1,4 @@
-"""What every executor on Ray tells of itself: workers, queues, and the time that stages took."""
+"""Snapshots of every executor on Ray: workers, queues, and the time that stages took."""
 
 import time
 from pathlib import Path
@@ -30,9 +30,9 @@ def private_ray(one_ray: Any) -> None:
 
 
 @pytest.mark.parametrize("executor", [StreamingExecutor, RayActorPoolExecutor, RayDataExecutor])
-def test_every_executor_tells_the_same(executor: Any) -> None:
+def test_every_executor_reports_the_same_metrics(executor: Any) -> None:
     seen: list[RunSnapshot] = []
-    with Pipeline("told", stages=[doze, again]).stream(executor(), [Task(0.4)] * 12) as stream:
+    with Pipeline("naps", stages=[doze, again]).stream(executor(), [Task(0.4)] * 12) as stream:
         stream.run.events.listen(lambda event: seen.append(event["snapshot"]), "snapshot")
         assert len(list(stream)) == 12
     last = seen[-1]

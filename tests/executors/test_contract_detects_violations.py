@@ -1,4 +1,4 @@
-"""The contract is worth something: executors that break a promise do not pass it."""
+"""The contract detects violations: executors that break a promise do not pass it."""
 
 from collections.abc import Iterator
 from pathlib import Path
