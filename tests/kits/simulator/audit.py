@@ -20,6 +20,7 @@ class ResourceAudit:
         self._cpus: dict[str, int] = {}
         self._held: dict[int, int] = {}
         self._paused: set[int] = set()
+        self._overdraft: dict[str, int] = Counter()
         self._memory: dict[str, int] = {}
         self._devices: dict[tuple[str, str], int] = {}
         self._custom: dict[tuple[str, str], int] = {}
@@ -62,6 +63,10 @@ class ResourceAudit:
         self._paused.add(worker.number)
         self._update_cpus(worker)
 
+    def pause_too_late(self, worker: SimulatedWorker) -> None:
+        """The call had ended: what follows it runs already, while its CPUs were given away."""
+        self._overdraft[worker.node.name] += self._held[worker.number]
+
     def resume(self, worker: SimulatedWorker) -> None:
         self._paused.discard(worker.number)
         self._update_cpus(worker)
@@ -74,7 +79,9 @@ class ResourceAudit:
         now = 0 if is_paused else max(self._open.get(worker.number, ()), default=0)
         self._held[worker.number] = now
         self._cpus[node] += before - now
-        _check(self._cpus[node], f"CPUs of {node}")
+        if self._cpus[node] >= 0:
+            self._overdraft[node] = 0
+        _check(self._cpus[node] + self._overdraft[node], f"CPUs of {node}")
 
 
 def _check(left: int, what: str) -> None:

@@ -71,6 +71,7 @@ class Simulation:
         self._events: list[events.Event] = []
         self._driver_free_at = 0.0
         self._pending_calls = 0
+        self._ended_calls: dict[int, SimulatedWorker] = {}
         self._handlers: dict[type, Callable[[Any], None]] = {
             actions.Release: self._release,
             actions.RequestSources: lambda action: self._offer(action.tasks),
@@ -293,9 +294,13 @@ class Simulation:
         task = call.tasks[call.yielded // step.fan_out]
         child = task * CHILDREN + call.yielded % step.fan_out
         call.yielded += 1
-        size = step.output_bytes
-        block = self._block([child], size, worker.node.name)
-        self.add_event(events.CallYielded(self.now, call.dispatch.call, (block,)))
+        outputs: tuple[Block, ...] = ()
+        if call.dispatch.last == len(self.steps) - 1:
+            self.outcomes.delivered[child] += 1
+            self.measures.delivered(self.now, 1)
+        else:
+            outputs = (self._block([child], step.output_bytes, worker.node.name),)
+        self.add_event(events.CallYielded(self.now, call.dispatch.call, outputs))
         if call.yielded < len(call.tasks) * step.fan_out:
             seconds = step.duration(task, self.now)
             self.at(self.now + seconds, lambda: self._yield(worker, call))
@@ -314,6 +319,8 @@ class Simulation:
         if found := self._find_call(action.call):
             found[1].is_paused = True
             self.audit.pause(found[0])
+        else:
+            self.audit.pause_too_late(self._ended_calls[action.call])
 
     def _resume(self, action: actions.Resume) -> None:
         if found := self._find_call(action.call):
@@ -334,6 +341,7 @@ class Simulation:
             return
         action = call.dispatch
         worker.calls.popleft()
+        self._ended_calls[action.call] = worker
         self._pending_calls -= 1
         worker.is_working = False
         worker.free_since = self.now

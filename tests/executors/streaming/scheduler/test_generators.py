@@ -1,5 +1,8 @@
 """Generators that run long leave room, CPUs and workers to later steps."""
 
+import itertools
+
+import pytest
 from curator_streaming.scheduler.resources import UNIT, Need
 from curator_streaming.scheduler.settings import Settings
 from simulator.simulation import CHILDREN, Simulation
@@ -78,6 +81,18 @@ def test_a_dedicated_generator_is_paused_too():
     simulation = Simulation(steps, nodes_of(1, 1), 1, Settings(max_queued_bytes=50 * MB))
     measures = simulation.run(30.0)
     assert len(measures.deliveries) > 300
+
+
+@pytest.mark.parametrize("setup_s", [0.1, 5.0])
+@pytest.mark.parametrize("fan_out", [60, ENDLESS])
+def test_a_step_is_set_up_elsewhere_while_its_only_worker_is_paused(setup_s, fan_out):
+    use = cpu_step("use", 0.001, setup_s=setup_s)
+    simulation = Simulation([generator(0.15, fan_out), use], nodes_of(1, 2), 20)
+    measures = simulation.run(300.0)
+    times = [moment for moment, _ in measures.deliveries]
+    pauses = [later - sooner for sooner, later in itertools.pairwise(times)]
+    assert max(pauses) <= 1.0 + setup_s
+    assert simulation.scheduler.is_over == (fan_out == 60)
 
 
 def test_generators_that_end_lose_nothing():

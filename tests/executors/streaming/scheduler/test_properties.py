@@ -41,9 +41,18 @@ STEPS = st.builds(
     factors=st.sampled_from([(1.0,), TAIL]),
     fan_out=st.sampled_from([0, 1, 1, 1, 1, 3]),
     output_bytes=st.sampled_from([0, 1_000, 1_000_000]),
-    setup_s=st.sampled_from([0.0, 0.01, 1.0]),
+    setup_s=st.sampled_from([0.0, 0.01, 0.1, 1.0]),
     batch_size=st.sampled_from([1, 1, 1, 8]),
     poison=st.frozensets(st.integers(1, 60), max_size=2),
+)
+
+GENERATORS = st.builds(
+    replace,
+    STEPS,
+    yields=st.just(True),
+    fan_out=st.sampled_from([2, 3]),
+    poison=st.just(frozenset()),
+    batch_size=st.sampled_from([1, 8]),
 )
 
 LINES = st.lists(STEPS, min_size=1, max_size=5)
@@ -76,7 +85,12 @@ def check_nothing_is_left(simulation: Simulation) -> None:
 
 
 @quickly
-@given(LINES, st.integers(1, 3), st.integers(0, 300), BUDGETS)
+@given(
+    st.lists(STEPS | GENERATORS, min_size=1, max_size=5),
+    st.integers(1, 3),
+    st.integers(0, 300),
+    BUDGETS,
+)
 def test_every_task_comes_out_exactly_once(steps, nodes, sources, budget):
     simulation = Simulation(steps, cluster(nodes), sources, Settings(max_queued_bytes=budget))
     simulation.run(5_000)

@@ -27,6 +27,7 @@ class Run:
         self.now = 0.0
         self.started = 0
         self.calls: dict[int, int] = {}
+        self.call_sizes: list[int] = []
         self.reasons: list[tuple[str, str]] = []
         self._todo: list[actions.Action] = []
         node = Capacity(1, 64 * GB, (Device("0", 16 * GB),))
@@ -45,6 +46,7 @@ class Run:
                 elif isinstance(action, actions.StopWorker):
                     self._send(events.WorkerDown(self.now, action.worker, action.reason, "stopped"))
                 elif isinstance(action, actions.Dispatch):
+                    self.call_sizes.append(sum(part.stop - part.start for part in action.inputs))
                     calls = self.calls[action.worker] = self.calls.get(action.worker, 0) + 1
                     self._send(events.CallDone(self.now, action.call, seconds=1.0, rss=rss(calls)))
                 elif isinstance(action, actions.Explain):
@@ -67,6 +69,11 @@ class TestLimits:
         run.run(30)
         assert len(run.recycled()) >= 3
         assert "it has processed" in run.recycled()[0]
+
+    def test_no_call_has_more_tasks_than_the_limit(self) -> None:
+        run = Run(Passes(), worker_max_tasks=5, min_call_s=20.0)
+        run.run(30)
+        assert max(run.call_sizes) == 5
 
     def test_zero_turns_the_limit_of_the_executor_off(self) -> None:
         run = Run(Passes().with_(resources=GPU, worker_max_tasks=0), worker_max_tasks=5)

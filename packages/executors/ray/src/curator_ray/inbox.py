@@ -101,13 +101,18 @@ class Inbox(Generic[S]):
         return list(ready)
 
     def _take_from(self, stream: Any) -> Iterator[Received[S]]:
+        """Take a result with the reference to its outputs.
+
+        A worker that dies between the two leaves a result without outputs, which is of no use.
+        """
         subject = self._streams[stream]
+        failure = stream.completed()  # takes the place of what a dead worker did not yield
         try:
-            [result] = get_all([next(stream)])
-            outputs = None if isinstance(result, Exception) else next(stream)
+            ref, outputs = next(stream), next(stream, failure)
         except StopIteration:
             del self._streams[stream]
             return
+        [result] = get_all([failure if outputs == failure else ref])
         if isinstance(result, Exception):
             del self._streams[stream]
             yield Received(subject, error=result)

@@ -266,7 +266,9 @@ class Scheduler:
         else:
             calls.remove(ended)
         dispatcher = self._dispatcher
-        if not calls or ended.step.spec.need.cpus == worker.cpus:
+        if ended.paused and calls:
+            dispatcher.take_cpus_at_once(worker)
+        elif not calls or ended.step.spec.need.cpus == worker.cpus:
             dispatcher.release_cpus(worker)
         if calls and calls[0].step.spec.timeout_s:
             dispatcher.watch(calls[0])

@@ -116,6 +116,14 @@ class Dispatcher:
             worker.node.free_cpus += worker.cpus - need
             worker.cpus = need
 
+    def take_cpus_at_once(self, worker: Worker) -> None:
+        """Take CPUs for a call that runs already, because the paused one before it has ended.
+
+        If others have them, the node has less than none free until some of those end.
+        """
+        worker.cpus = max(call.step.spec.need.cpus for call in worker.calls)
+        worker.node.free_cpus -= worker.cpus
+
     # Choosing a step
 
     def refill(self, worker: Worker, has_priority: bool = False) -> bool:
@@ -155,7 +163,8 @@ class Dispatcher:
             step = state.steps[first]
             self._max_tasks = self.room.max_tasks(step) if state.ready & step.bit else 0
             return step if self._max_tasks else None
-        wanted = state.ready & worker.node.runnable & (worker.warm | state.cheap | state.cold)
+        allowed = worker.warm | state.cheap | state.cold | worker.node.unserved
+        wanted = state.ready & worker.node.runnable & allowed
         if worker.calls and worker.calls[0].step.is_generator:
             wanted &= (worker.calls[0].step.bit << 1) - 1  # it may never end: queue no later steps
         if worker.node.generators:
@@ -236,7 +245,7 @@ class Dispatcher:
     def _choose_size(self, step: StepState) -> int:
         """Return the number of tasks for one call: enough work, and a share for every worker."""
         settings, waiting = self.state.settings, step.queue.tasks
-        most = min(settings.max_tasks_per_call, step.max_tasks_per_call)
+        most = min(settings.max_tasks_per_call, step.max_tasks_per_call, step.recycled_after)
         batch = step.spec.batch_size
         cost = step.seconds_per_task
         if cost is None:

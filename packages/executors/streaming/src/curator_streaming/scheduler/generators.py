@@ -49,7 +49,9 @@ class GeneratorControl:
         node.free_cpus += worker.cpus
         worker.cpus = 0
         self._dispatcher.serve_waiters(node)
-        self._run_steps(self._waiting_behind(call), node)
+        waiting = self._waiting_behind(call)
+        self._find_unserved(node, waiting)
+        self._run_steps(waiting, node)
 
     def resume(self) -> None:
         """Resume calls that have room for outputs and CPUs again."""
@@ -78,11 +80,14 @@ class GeneratorControl:
         for node in self.state.nodes.values():
             if not node.generators:
                 self._starved_since.pop(node.name, None)
+                node.unserved = 0
                 continue
             earliest = min(node.generators.values(), key=lambda call: call.last)
             waiting = self._waiting_behind(earliest)
+            self._find_unserved(node, waiting)
             if waiting:
                 self._ensure_worker(node)
+                self._run_steps(node.unserved, node)
             if not (waiting or node.priority_waiters) or self._has_cpus_behind(earliest, waiting):
                 self._starved_since.pop(node.name, None)
             elif (
@@ -104,6 +109,13 @@ class GeneratorControl:
             >> (call.last + 1)
             << (call.last + 1)
         )
+
+    def _find_unserved(self, node: Node, waiting: int) -> None:
+        """Find waiting steps that are set up in none of the node's workers without generators."""
+        for worker in node.workers.values():
+            if not worker.calls or worker.calls[0].id not in node.generators:
+                waiting &= ~worker.warm
+        node.unserved = waiting
 
     def _has_cpus_behind(self, call: Call, waiting: int) -> bool:
         """Whether a later step runs on this node, or has enough free CPUs to run."""

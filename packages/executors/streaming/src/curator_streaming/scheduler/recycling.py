@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from curator_core.model.usage import RECYCLED
 
 from curator_streaming.scheduler.lifecycle import WorkerLifecycle
 from curator_streaming.scheduler.state import READY, SchedulerState, Worker
+from curator_streaming.scheduler.steps import strictest_limit
 
 _SETTLING_CALLS = 20
 """After this many calls without a new setup, a worker's memory is what its stages normally need."""
@@ -111,17 +111,11 @@ class Recycler:
             steps = [step for step in self.state.steps.values() if worker.warm & step.bit]
             stages = [stage for step in steps for stage in step.spec.limits]
             self._limits[worker.warm] = _Limits(
-                _strictest(settings.worker_max_lifetime_s, [s.max_lifetime_s for s in stages]),
-                _strictest(settings.worker_max_tasks, [s.max_tasks for s in stages]),
-                _strictest(settings.worker_max_rss, [s.max_rss for s in stages]),
+                strictest_limit(settings.worker_max_lifetime_s, [s.max_lifetime_s for s in stages]),
+                strictest_limit(settings.worker_max_tasks, [s.max_tasks for s in stages]),
+                strictest_limit(settings.worker_max_rss, [s.max_rss for s in stages]),
             )
         return self._limits[worker.warm]
-
-
-def _strictest(default: float, limits: Sequence[float | None]) -> float:
-    """Return the smallest limit; a stage without one of its own has the default, and 0 is none."""
-    chosen = [default if limit is None else limit for limit in limits or [None]]
-    return min((limit for limit in chosen if limit), default=0.0)
 
 
 class LeakDetector:

@@ -16,7 +16,7 @@ from curator_streaming.scheduler.placement import NodeResources
 from curator_streaming.scheduler.queues import StepQueue
 from curator_streaming.scheduler.resources import NO_LIMIT, UNIT, Capacity, Grant
 from curator_streaming.scheduler.settings import Settings
-from curator_streaming.scheduler.steps import StepSpec
+from curator_streaming.scheduler.steps import StepSpec, strictest_limit
 
 STARTING, READY, DRAINING, STOPPING = range(4)
 """States of a worker. A draining one gets no more calls and is stopped after its last one."""
@@ -41,7 +41,7 @@ class Node(NodeResources):
 
     __slots__ = (
         "excluded", "free_cpus", "generators", "max_shared_workers", "priority_waiters",
-        "runnable", "shared_workers", "waiters", "workers",
+        "runnable", "shared_workers", "unserved", "waiters", "workers",
     )  # fmt: skip
 
     def __init__(self, name: str, capacity: Capacity) -> None:
@@ -52,6 +52,9 @@ class Node(NodeResources):
         self.workers: dict[int, Worker] = {}
         self.generators: dict[int, Call] = {}
         """Running calls that have yielded outputs."""
+
+        self.unserved = 0
+        """Steps that any worker here may set up, because generators hold those that have them."""
 
         self.shared_workers = 0
         self.max_shared_workers = 0
@@ -228,10 +231,9 @@ class StepState:
     __slots__ = (
         "bit", "busy_s", "bytes_per_task", "calls", "cost", "expected_tasks", "failed_setups",
         "flush", "is_generator", "max_queued", "max_tasks_per_call", "min_tasks", "output_tasks",
-        "pool", "queue",
-        "queued_since", "seconds_per_task", "setting_up", "setup_memory", "setup_s", "spec",
-        "stage_seconds", "target", "tasks_done", "total_setup_s", "unplaceable_since",
-        "warm_workers", "warned_large",
+        "pool", "queue", "queued_since", "recycled_after", "seconds_per_task", "setting_up",
+        "setup_memory", "setup_s", "spec", "stage_seconds", "target", "tasks_done", "total_setup_s",
+        "unplaceable_since", "warm_workers", "warned_large",
     )  # fmt: skip
 
     def __init__(self, spec: StepSpec, pool: PoolState) -> None:
@@ -249,6 +251,9 @@ class StepState:
 
         self.max_tasks_per_call = 8
         """Grows with the calls that were observed."""
+
+        self.recycled_after = NO_LIMIT
+        """After how many tasks its workers are replaced."""
 
         self.min_tasks = spec.batch_size
         """Fewer tasks than this linger for more."""
@@ -427,6 +432,9 @@ class SchedulerState:
         slots = self.settings.slots_per_worker
         pool = PoolState(spec.first, slots) if spec.is_dedicated else self.shared
         step = self.steps[spec.first] = StepState(spec, pool)
+        task_limits = [limits.max_tasks for limits in spec.limits]
+        limit = strictest_limit(self.settings.worker_max_tasks, task_limits)
+        step.recycled_after = int(limit) or NO_LIMIT
         if not spec.is_dedicated:
             self.cold |= step.bit
         self.steps = dict(sorted(self.steps.items()))

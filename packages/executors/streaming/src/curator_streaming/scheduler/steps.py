@@ -27,6 +27,12 @@ class RecyclingLimits:
         )
 
 
+def strictest_limit(default: float, limits: Sequence[float | None]) -> float:
+    """Return the smallest limit; a stage without one of its own has the default, and 0 is none."""
+    chosen = [default if limit is None else limit for limit in limits or [None]]
+    return min((limit for limit in chosen if limit), default=0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class StepSpec:
     """The stages at the positions `first` to `last` of those that run in workers.
