@@ -2,11 +2,25 @@
 
 import pytest
 from curator_core import Executor
-from curator_core.testing import ExecutorContract
+from curator_core.testing.executor_contract import (
+    FailuresContract,
+    LifetimesContract,
+    ResultsContract,
+    ResumingContract,
+    ServingContract,
+    StreamingContract,
+)
 from curator_ray_data.executor import RayDataExecutor
 
 
 @pytest.mark.usefixtures("private_ray")
-class TestRayData(ExecutorContract):
+class TestRayData(ResultsContract, StreamingContract, FailuresContract, ServingContract):
+    def make_executor(self) -> Executor:
+        return RayDataExecutor(config={"object_store_gb": 0.3})
+
+
+@pytest.mark.soak  # the run and the workers do this for all executors on Ray; half a minute a test
+@pytest.mark.usefixtures("private_ray")
+class TestRayDataAtLength(LifetimesContract, ResumingContract):
     def make_executor(self) -> Executor:
         return RayDataExecutor(config={"object_store_gb": 0.3})
