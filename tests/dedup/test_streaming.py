@@ -33,12 +33,8 @@ def private_ray() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("kind", "kept", "executor"),
     [
-        (
-            FuzzyDeduplicationWorkflow,
-            1,
-            "streaming",
-        ),  # digits are normalized
-        (ExactDeduplicationWorkflow, 37, "actor_pool"),
+        (FuzzyDeduplicationWorkflow, 1, "streaming"),  # digits are normalized
+        pytest.param(ExactDeduplicationWorkflow, 37, "actor_pool", marks=pytest.mark.soak),
         pytest.param(ExactDeduplicationWorkflow, 37, "ray_data", marks=pytest.mark.soak),
     ],
 )
@@ -81,7 +77,13 @@ def repeating(raw: Path) -> Path:
 
 
 @pytest.mark.usefixtures("private_ray")
-@pytest.mark.parametrize("kind", [SemanticDeduplicationWorkflow, SubstringDeduplicationWorkflow])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(SemanticDeduplicationWorkflow, marks=pytest.mark.soak),
+        SubstringDeduplicationWorkflow,
+    ],
+)
 def test_streaming_gives_the_result_of_the_local_executor(tmp_path: Path, kind: Any) -> None:
     from curator_streaming.executor import StreamingExecutor
 

@@ -459,6 +459,7 @@ class TestJobs:
         if cluster.has_jobs:
             assert "exit code 2" in output
 
+    @pytest.mark.soak
     def test_a_killed_driver_is_resumed(self, cluster: RayCluster, tmp_path: Path) -> None:
         slow = SlowScript(tmp_path)
         first = cluster.submit(slow.command, slow.folder)

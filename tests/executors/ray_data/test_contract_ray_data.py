@@ -19,7 +19,7 @@ class TestRayData(ResultsContract, StreamingContract, FailuresContract, ServingC
         return RayDataExecutor(config={"object_store_gb": 0.3})
 
 
-@pytest.mark.soak  # the run and the workers do this for all executors on Ray; half a minute a test
+@pytest.mark.soak  # the run and the workers do this for all executors on Ray
 @pytest.mark.usefixtures("private_ray")
 class TestRayDataAtLength(LifetimesContract, ResumingContract):
     def make_executor(self) -> Executor:

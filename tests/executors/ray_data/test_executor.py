@@ -95,6 +95,7 @@ def test_every_source_is_finished_though_most_outputs_are_dropped(tmp_path: Path
     assert len(list((tmp_path / "out").glob("part-*"))) == 24
 
 
+@pytest.mark.soak
 def test_many_sources_run_as_several_jobs() -> None:
     result = run(Adds(1), count=10, max_sources_per_job=4)
 
@@ -108,6 +109,7 @@ def test_order_is_kept_on_request() -> None:
     assert [task.data for task in result] == list(range(40))
 
 
+@pytest.mark.soak
 def test_a_pool_has_the_given_number_of_workers(tmp_path: Path) -> None:
     log = str(tmp_path / "log")
     quarter = Resources(cpus=0.25)

@@ -16,6 +16,8 @@ from curator_core.testing.contract.logs import note, read_log
 from curator_core.testing.contract.stages import Writes
 from waitkit import eventually
 
+pytestmark = pytest.mark.soak  # as with streaming, in every run
+
 RARE = Resources(cpus=0.5, custom={"rare": 1})
 
 

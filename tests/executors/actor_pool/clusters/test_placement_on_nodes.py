@@ -9,7 +9,7 @@ from curator_actor_pool.executor import RayActorPoolExecutor
 from curator_core import Resources
 from curator_core.errors import CuratorError, ResourceError
 
-pytestmark = pytest.mark.usefixtures("three")
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("three")]  # as with streaming, in every run
 
 GPU = Resources(cpus=0.5, gpus=1)
 

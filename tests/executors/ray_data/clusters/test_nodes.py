@@ -18,6 +18,8 @@ from curator_core.testing.contract.stages import Lives
 from curator_ray_data.executor import RayDataExecutor
 from waitkit import eventually
 
+pytestmark = pytest.mark.soak  # as with streaming, in every run
+
 pytest.importorskip("ray.data")
 
 

@@ -95,6 +95,7 @@ class TestAKilledNode:
         found = files(tmp_path / "out").values()
         assert sorted(found, key=int) == [f"{n}\n" for n in range(120)]
 
+    @pytest.mark.soak
     def test_final_outputs_that_are_lost_are_made_again(self, field: Grid) -> None:
         """With a slow consumer, final outputs wait in the store of the node that dies."""
         import ray
@@ -126,6 +127,7 @@ class TestANodeThatJoins:
         assert len(result) == PLENTY
         assert joined.read_text() in by(met(result, "until_seen"), "node")
 
+    @pytest.mark.soak
     def test_a_stage_with_dedicated_workers_uses_it(self, field: Grid, tmp_path: Path) -> None:
         joined = tmp_path / "joined"
         first = field.add(num_cpus=1, resources={"rare": 1})
@@ -141,6 +143,7 @@ class TestANodeThatJoins:
         assert set(by(met(result, "rare"), "node")) == nodes
 
 
+@pytest.mark.soak
 class TestAClusterThatBecomesTooSmall:
     """The only node with a rare resource dies during the run."""
 

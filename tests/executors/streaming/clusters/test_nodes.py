@@ -90,6 +90,7 @@ class TestPlaces:
         assert sorted(by_worker(found).values()) == ["0", "1"]
         assert len(met(result, "last")) == 60
 
+    @pytest.mark.soak
     def test_two_halves_share_a_gpu(self) -> None:
         half = Where(0.1).with_(name="half", resources=Resources(cpus=0.1, gpus=0.5))
 
@@ -116,6 +117,7 @@ class TestPlaces:
         with pytest.raises(ResourceError, match="asks for 9 workers, but there is room for 8 of"):
             ran([small.with_(num_workers=9)])
 
+    @pytest.mark.soak
     def test_halves_and_wholes_fit_together(self) -> None:
         """Two halves leave one device free, wherever Ray would have put them."""
         half = Where(0.05).with_(name="half", resources=Resources(cpus=0.1, gpus=0.5))
@@ -127,6 +129,7 @@ class TestPlaces:
         wholes = set(by_worker(met(result, "whole")).values())
         assert (len(halves), len(wholes), halves & wholes) == (1, 1, set())
 
+    @pytest.mark.soak
     def test_custom_resources(self, three: Grid) -> None:
         disk = Where(0.1).with_(name="disk", resources=Resources(cpus=0.5, custom={"disk": 1}))
 

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = """
 import logging
 import time
@@ -66,6 +68,7 @@ print("waited", time.time() - began > 4.5)
 """
 
 
+@pytest.mark.soak
 def test_a_run_reserves_free_cpus_and_gives_them_back(tmp_path: Path) -> None:
     file = tmp_path / "driver.py"
     file.write_text(SCRIPT)

@@ -83,6 +83,7 @@ def test_busy_workers_cause_a_warning(tmp_path: Path, caplog: pytest.LogCaptureF
     assert "is busy" in caplog.text
 
 
+@pytest.mark.soak
 @needs_ray
 def test_a_stall_timeout_ends_the_run(tmp_path: Path) -> None:
     pipeline = Pipeline("p", stages=[SpinsUntil(str(tmp_path / "never"))])
