@@ -7,25 +7,32 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from html import unescape
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from curator_core import (
+    AnyTask,
     LocalExecutor,
     Pipeline,
     PipelineError,
+    Plan,
+    ProcessingStage,
     RemovedInputsError,
     ResumeError,
+    Run,
     RunInterrupted,
     RunResult,
     StageError,
+    Task,
     Workflow,
     WorkflowResult,
 )
+from curator_core.plugins.registry import plugins
 from curator_core.run import locks
 from curator_core.run.locks import LockedFolder
 from curator_core.run.store import DirectoryStore
@@ -358,3 +365,85 @@ def test_two_pipelines_of_one_name_are_refused(tmp_path: Path) -> None:
         "workflow 'two_steps' has two pipelines named 'same', whose runs would be kept in one "
         "place; give each its own name"
     )
+
+
+class Sessions(LocalExecutor):
+    """Counts its sessions, and the pipelines in and after them."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.seen: list[str] = []
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        self.seen.append("begin")
+        try:
+            yield
+        finally:
+            self.seen.append("end")
+
+    def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
+        self.seen.append(plan.name)
+        return super().execute(plan, run)
+
+
+class TestSessions:
+    """A workflow enters one session of its executor around all pipelines."""
+
+    def test_around_all_pipelines(self, tmp_path: Path) -> None:
+        write_inputs(tmp_path, ["a b", "c"])
+        executor = Sessions(workers=0)
+        TwoSteps(tmp_path).run(executor)
+        assert executor.seen == ["begin", "first", "second", "end"]
+
+    def test_after_an_error(self, tmp_path: Path) -> None:
+        write_inputs(tmp_path, ["bad"])
+        executor = Sessions(workers=0)
+        with pytest.raises(StageError):
+            TwoSteps(tmp_path).run(executor)
+        assert executor.seen == ["begin", "first", "end"]
+
+    def test_an_executor_given_by_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write_inputs(tmp_path, ["a b", "c"])
+        made: list[Sessions] = []
+
+        def load(name: str) -> Any:
+            assert name == "sessions"
+            return lambda: made.append(Sessions(workers=0)) or made[-1]  # type: ignore[func-returns-value]
+
+        monkeypatch.setattr(plugins().executors, "load", load)
+        TwoSteps(tmp_path).run("sessions")
+        [executor] = made
+        assert executor.seen == ["begin", "first", "second", "end"]
+
+    def test_worker_processes_run_all_pipelines(self, tmp_path: Path) -> None:
+        write_inputs(tmp_path, ["a b", "c"])
+        before = psutil.Process().children(recursive=True)
+        Noting(tmp_path).run(LocalExecutor(workers=1))
+        first, second = (tmp_path / "pids").iterdir()
+        assert {first.suffix, second.suffix} == {".first", ".second"}
+        assert first.stem == second.stem
+        assert psutil.Process().children(recursive=True) == before
+
+
+@dataclass
+class NotePid(ProcessingStage[Task[str], Task[str]]):
+    folder: Path
+    ending: str
+
+    def process(self, task: Task[str]) -> Task[str]:
+        (self.folder / f"{os.getpid()}.{self.ending}").touch()
+        return task
+
+
+class Noting(TwoSteps):
+    """Each pipeline notes its processes in file names."""
+
+    def _step(self, name: str, source: str, target: str) -> Pipeline:
+        folder = self.folder / "pids"
+        folder.mkdir(exist_ok=True)
+        step = super()._step(name, source, target)
+        *others, writer = step.stages
+        return replace(step, stages=[*others, NotePid(folder, name), writer])

@@ -28,17 +28,27 @@ if TYPE_CHECKING:
 def choose_executor(wanted: Executor | str | None) -> tuple[Executor, str]:
     """Return the executor, and why it was chosen."""
     if isinstance(wanted, Executor):
-        return wanted, "as requested"
-    if wanted is not None:
-        return _load_executor(wanted), "as requested"
-    named = os.environ.get("CURATOR_EXECUTOR")
-    if named:
-        return _load_executor(named), "set by CURATOR_EXECUTOR"
+        executor = wanted
+    elif wanted is not None:
+        executor = _load_executor(wanted)
+    else:
+        executor = _load_default_executor()
+    return executor, executor.why_chosen
+
+
+def _load_default_executor() -> Executor:
     from curator_core.plugins.registry import plugins
 
-    if "streaming" in plugins().executors.places:
-        return _load_executor("streaming"), "default"
-    return _load_executor("local"), "default; no other executor is installed"
+    if named := os.environ.get("CURATOR_EXECUTOR"):
+        executor = _load_executor(named)
+        executor.why_chosen = "set by CURATOR_EXECUTOR"
+    elif "streaming" in plugins().executors.places:
+        executor = _load_executor("streaming")
+        executor.why_chosen = "default"
+    else:
+        executor = _load_executor("local")
+        executor.why_chosen = "default; no other executor is installed"
+    return executor
 
 
 def _load_executor(name: str) -> Executor:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Unpack
 from curator_core.errors import PipelineError, ResumeError, RunInterrupted
 from curator_core.io.filesystems import base_name, full_path, join, open_filesystem
 from curator_core.model.formatting import counted
-from curator_core.pipeline import Pipeline
+from curator_core.pipeline import Pipeline, choose_executor
 from curator_core.plan.executor import Executor
 from curator_core.plan.stop_request import StopRequest
 from curator_core.run.input_changes import InputPolicy
@@ -82,6 +82,7 @@ class Workflow(ABC):
         options["removed_inputs"] = self._input_policy(policy)
         shared = options.get("shared", False)
         self.refuse_problems(allow_empty=allow_empty)
+        chosen, _ = choose_executor(executor)
         result = WorkflowResult()
         with ExitStack() as held:
             locks = []
@@ -90,12 +91,12 @@ class Workflow(ABC):
                 held.callback(locks[-1].release)
             self._refuse_others()
             stopping = StopRequest()
-            with self._notify(observers, result), note_signals(stopping):
+            with self._notify(observers, result), note_signals(stopping), chosen.session():
                 for pipeline in self.pipelines(result):
                     self._refuse_repeated(pipeline.name, result)
                     _refuse_if_stopping(stopping, result)
-                    chosen = replace(pipeline, allow_empty=pipeline.allow_empty or allow_empty)
-                    result.runs[pipeline.name] = self._run(chosen, executor, options)
+                    adapted = replace(pipeline, allow_empty=pipeline.allow_empty or allow_empty)
+                    result.runs[pipeline.name] = self._run(adapted, chosen, options)
                     for lock in locks:
                         lock.check()
         return result
@@ -109,7 +110,7 @@ class Workflow(ABC):
         return replace(policy, own_folders=own, depends_on_names=True)
 
     def _run(
-        self, pipeline: Pipeline, executor: Executor | str | None, options: WorkflowRunOptions
+        self, pipeline: Pipeline, executor: Executor, options: WorkflowRunOptions
     ) -> RunResult:
         run_dir = join(self.work_dir, ".curator", self.name, pipeline.name)
         done = pipeline.run(executor, run_dir=run_dir, **options)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from curator_core.errors import AbortedError
 from curator_core.execution.timeouts import AlarmTimer
@@ -16,6 +16,9 @@ from curator_core.model.tasks import AnyTask
 from curator_core.plan.executor import Executor, Run
 from curator_core.plan.plan import Plan
 from curator_core.plan.stop_request import StopRequest
+
+if TYPE_CHECKING:
+    from curator_core.local.worker_cache import WorkerCache
 
 
 class DrainWatch(AlarmTimer):
@@ -60,7 +63,8 @@ def run_in_process(plan: Plan, run: Run) -> Iterator[AnyTask]:
 class LocalExecutor(Executor):
     """Runs all stages in this process (`workers=0`, where breakpoints work) or in workers.
 
-    Each worker process runs all stages for one source at a time.
+    Each worker process runs all stages for one source at a time. The pipelines of a workflow use
+    the same processes.
     """
 
     workers: int | None = None
@@ -69,6 +73,7 @@ class LocalExecutor(Executor):
     capabilities: ClassVar[frozenset[str]] = frozenset({"isolation", "timeouts"})
 
     def __post_init__(self) -> None:
+        self._cache: WorkerCache | None = None
         if self.workers is not None and self.workers < 0:
             raise ValueError(
                 f"workers is {self.workers}, but must be 0 (this process), 1, 2, … or None "
@@ -88,10 +93,27 @@ class LocalExecutor(Executor):
             refuse_unpicklable_stages(plan)
         yield
 
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        if self.workers == 0 or self._cache is not None:
+            yield
+            return
+        from curator_core.local.worker_cache import WorkerCache
+
+        self._cache = cache = WorkerCache(keeps_idle=True)
+        try:
+            with cache.in_use():
+                yield
+        finally:
+            self._cache = None
+
     def execute(self, plan: Plan, run: Run) -> Iterator[AnyTask]:
         if self.workers == 0:
             yield from run_in_process(plan, run)
             return
         from curator_core.local.pool import WorkerPool
+        from curator_core.local.worker_cache import WorkerCache
 
-        yield from WorkerPool(plan, run, workers_for(plan, self.workers)).outputs()
+        cache = self._cache or WorkerCache(keeps_idle=False)
+        with cache.in_use():
+            yield from WorkerPool(plan, run, workers_for(plan, self.workers), cache).outputs()

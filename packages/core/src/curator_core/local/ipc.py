@@ -86,7 +86,7 @@ class Frames:
 
 @dataclass(frozen=True)
 class Begin:
-    """The first message to a worker."""
+    """The first message about a plan."""
 
     plan: Plan
     stage_indices: tuple[int, ...]
@@ -112,6 +112,11 @@ class Work:
 
 
 @dataclass(frozen=True)
+class EndPlan:
+    """Tear down, and wait for another plan."""
+
+
+@dataclass(frozen=True)
 class End:
     """Tear down and exit."""
 
@@ -133,6 +138,11 @@ class Outputs:
     outputs: list[AnyTask]
     report: CallReport | None = None
     counts: dict[int, StageCounts] | None = None
+
+
+@dataclass(frozen=True)
+class Idle:
+    """The plan is over, and the worker waits for another one."""
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,8 @@ from curator_core.errors import StageError
 from curator_core.local.ipc import Failed, Outputs, Prepared, PrepareNode, Ready, Work, pack_plan
 from curator_core.local.memory_kills import MemoryKills
 from curator_core.local.pickling import ByValueModules
-from curator_core.local.watchdog import Watchdog
-from curator_core.local.worker_process import (
-    KILLED_FROM_OUTSIDE,
-    WorkerProcess,
-    death_reason,
-    wait_for_exit,
-)
+from curator_core.local.worker_cache import WorkerCache
+from curator_core.local.worker_process import KILLED_FROM_OUTSIDE, WorkerProcess, death_reason
 from curator_core.model.crash_attribution import OUTSIDE_KILL_WEIGHT
 from curator_core.model.hardware import visible_gpus
 from curator_core.model.lineage import source_of
@@ -52,10 +47,11 @@ def refuse_unpicklable_stages(plan: Plan) -> None:
 class WorkerPool:
     """Gives sources to workers and collects their results."""
 
-    def __init__(self, plan: Plan, run: Run, size: int) -> None:
+    def __init__(self, plan: Plan, run: Run, size: int, cache: WorkerCache) -> None:
         self._plan = plan
         self._run = run
         self._size = size
+        self._cache = cache
         self._indices = [planned.index for planned in run.worker_stages]
         self._sources = run.sources()
         self._has_more = True
@@ -70,7 +66,6 @@ class WorkerPool:
         self._node_is_ready = not _prepares_nodes(run)
         self._memory_kills = MemoryKills()
         self._preparing: WorkerProcess | None = None
-        self._watchdog: Watchdog | None = None
         self._by_value = ByValueModules()
 
     def outputs(self) -> Iterator[AnyTask]:
@@ -98,12 +93,8 @@ class WorkerPool:
 
     def _end(self, *, at_once: bool) -> None:
         try:
-            for worker in self._workers:
-                worker.request_end(at_once=at_once)
-            wait_for_exit(self._workers)
+            self._cache.end(self._workers, at_once=at_once)
         finally:
-            if self._watchdog:
-                self._watchdog.finish()
             self._by_value.unregister()
 
     # Giving work
@@ -142,14 +133,12 @@ class WorkerPool:
         return None
 
     def _start(self) -> WorkerProcess:
-        if self._watchdog is None:
-            self._watchdog = Watchdog()
         worker_id = str(self._started)
         gpus = visible_gpus()
         mine = gpus[self._started % len(gpus)] if gpus else None
         info = WorkerInfo(worker_id, run_token=self._run.token, gpu_ids=(mine,) if mine else ())
         packed = pack_plan(self._plan, self._indices, info)
-        worker = WorkerProcess(worker_id, self._size, self._watchdog, mine)
+        worker = self._cache.start(worker_id, self._size, mine)
         self._started += 1
         self._workers.append(worker)
         worker.send_packed(packed)

@@ -74,6 +74,10 @@ class SharedStatus:
     def request_stop(self) -> None:
         self._memory[_FLAG_STOP] = 1
 
+    def reset(self) -> None:
+        """Forget everything. The worker has to be idle."""
+        self._memory[:_FLAGS] = bytes(_FLAGS)
+
     def note(self) -> StageStatus | None:
         """Return what the worker is doing, or None if no stage code is running."""
         if not self._memory[_FLAG_WORK]:

@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Pipe, wait
-from typing import Any
+from typing import Any, Self
 
-from curator_core.local.ipc import End, Frames, SetUp, Work, pack_work, send, unpack
+from curator_core.local.ipc import End, EndPlan, Frames, Idle, SetUp, Work, pack_work, send, unpack
 from curator_core.local.memory_kills import MemoryKills
 from curator_core.local.shared_status import SharedStatus
 from curator_core.local.watchdog import Watchdog
@@ -28,33 +30,66 @@ ROOM_IN_PIPE = 32 * 1024
 """Bytes a pipe holds for a worker that does not read: well below every system's limit."""
 
 
+@dataclass(frozen=True)
+class ProcessSettings:
+    """What a worker process inherits when it starts."""
+
+    environment: dict[str, str]
+    gpus: str | None
+    path: list[str]
+    folder: tuple[int, int]
+    """Device and inode of the current folder, which may have been removed."""
+
+    @classmethod
+    def current(cls, siblings: int, gpus: str | None) -> Self:
+        """Return the settings for one of several workers, which share the cores."""
+        threads = str(max(1, available_cpus() // siblings))
+        limits = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        folder = os.stat(".")
+        variables = {**limits, **os.environ}
+        return cls(variables, gpus, list(sys.path), (folder.st_dev, folder.st_ino))
+
+    @property
+    def variables(self) -> dict[str, str]:
+        gpus = {} if self.gpus is None else {"CUDA_VISIBLE_DEVICES": self.gpus}
+        return self.environment | gpus
+
+
 class WorkerProcess:
     """One worker process: its pipe, its shared status, and the work it has been given."""
 
-    def __init__(self, worker_id: str, siblings: int, watchdog: Watchdog, gpus: str | None) -> None:
-        self.worker_id = worker_id
+    def __init__(self, worker_id: str, settings: ProcessSettings, watchdog: Watchdog) -> None:
+        self.settings = settings
         self.status = SharedStatus.create()
         self.connection, theirs = Pipe()
         self._frames = Frames(self.connection.fileno())
+        self._watchdog = watchdog
+        self.prepare(worker_id)
+        handles = (theirs.fileno(), self.status.handle)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _START, json.dumps(settings.path), *map(str, handles)],
+            pass_fds=handles,
+            stdin=subprocess.DEVNULL,
+            env=settings.variables | watchdog.environment,
+            start_new_session=True,
+        )
+        watchdog.watch(self.process.pid)
+        theirs.close()
+
+    def prepare(self, worker_id: str) -> None:
+        """Prepare for a plan, which the caller sends."""
+        self.worker_id = worker_id
+        self.status.reset()
         self.assigned: deque[Work] = deque()
         self.is_ready = False
+        self.is_idle = False
+        """Whether it waits for another plan."""
         self.has_hung_up = False
         self.kill_reason = ""
         """Why it was killed, if it did not die by itself."""
         self.busy_since = 0.0
         self.last_work_s = 1.0
         self._sent = 0
-        self._watchdog = watchdog
-        handles = (theirs.fileno(), self.status.handle)
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", _START, json.dumps(sys.path), *map(str, handles)],
-            pass_fds=handles,
-            stdin=subprocess.DEVNULL,
-            env=_environment(siblings, gpus) | watchdog.environment,
-            start_new_session=True,
-        )
-        watchdog.watch(self.process.pid)
-        theirs.close()
 
     @property
     def state(self) -> str:
@@ -114,11 +149,26 @@ class WorkerProcess:
     def discard_messages(self) -> None:
         self._frames.discard()
 
+    def receive_idle(self) -> None:
+        """Read messages, and notice whether the worker waits for another plan."""
+        while not self.is_idle and (message := self.receive()) is not None:
+            self.is_idle = isinstance(message, Idle)
+
     @property
     def is_alive(self) -> bool:
         return self.process.poll() is None
 
+    @property
+    def can_take_plan(self) -> bool:
+        """Whether it is idle and did not die meanwhile."""
+        return self.is_idle and self.is_alive and not self.connection.poll()
+
+    def request_idle(self) -> None:
+        """Ask it to tear down and to wait for another plan."""
+        self.send(EndPlan())
+
     def request_end(self, *, at_once: bool) -> None:
+        self.is_idle = False
         if at_once:
             self.status.request_stop()
         self.send(End())
@@ -159,34 +209,39 @@ def death_reason(worker: WorkerProcess, memory_kills: MemoryKills) -> str:
     return f"exited with code {code}"
 
 
-def _environment(siblings: int, gpus: str | None) -> dict[str, str]:
-    """Divide the cores between workers by limiting the threads of libraries."""
-    threads = str(max(1, available_cpus() // siblings))
-    environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, **os.environ}
-    if gpus is not None:
-        environment["CUDA_VISIBLE_DEVICES"] = gpus
-    return environment
+def end_plan(
+    workers: Sequence[WorkerProcess], *, at_once: bool = False, keep: bool = False
+) -> list[WorkerProcess]:
+    """Have the workers tear down, and return those that wait for another plan, if `keep` is set.
 
-
-def wait_for_exit(workers: list[WorkerProcess]) -> None:
-    """Wait for the workers to tear down; kill those that take too long."""
+    All others exit. Those that take too long are killed.
+    """
     deadline = time.monotonic() + TEARDOWN_S
-    leaving = list(workers)
+    read = WorkerProcess.receive_idle if keep else WorkerProcess.discard_messages
+    leaving, kept = list(workers), []
     try:
+        for worker in workers:
+            if keep:
+                worker.request_idle()
+            else:
+                worker.request_end(at_once=at_once)
         while leaving and time.monotonic() < deadline:
-            _discard_messages(leaving)
-            leaving = [worker for worker in leaving if worker.is_alive]
+            _read(leaving, read)
+            leaving = [worker for worker in leaving if worker.is_alive and not worker.is_idle]
+        kept = [worker for worker in workers if worker.is_idle]
     finally:  # also on another Ctrl-C
         for worker in workers:
-            worker.kill()
-            worker.close()
+            if worker not in kept:
+                worker.kill()
+                worker.close()
+    return kept
 
 
-def _discard_messages(workers: list[WorkerProcess]) -> None:
-    """Read and discard messages, or workers would block forever on a full pipe."""
+def _read(workers: list[WorkerProcess], read: Callable[[WorkerProcess], None]) -> None:
+    """Read messages, or workers would block forever on a full pipe."""
     spoke = wait([worker.connection for worker in workers], 0.02)
     for worker in (worker for worker in workers if worker.connection in spoke):
         try:
-            worker.discard_messages()
+            read(worker)
         except (EOFError, OSError):
             time.sleep(0.002)  # closed: the process is about to exit

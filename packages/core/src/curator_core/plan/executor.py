@@ -87,6 +87,9 @@ class Executor(ABC):
     which counts, publishes files and records what is finished.
     """
 
+    why_chosen: str = "as requested"
+    """Why this executor runs a pipeline, for logs."""
+
     capabilities: ClassVar[frozenset[str]] = frozenset()
     """Optional abilities: `isolation` (survives a crashed worker), `timeouts`, `runtime_env`,
     `open`. Hardware is not a capability: it is checked when a run starts.
@@ -100,6 +103,14 @@ class Executor(ABC):
         """Connect to where the plan will run. Raise if unreachable or short of resources.
 
         Entered before the output of an earlier run is removed, and exited after the run.
+        """
+        return nullcontext()
+
+    def session(self) -> AbstractContextManager[None]:
+        """Keep what is slow to start, such as worker processes, for the next pipeline.
+
+        A workflow enters this around its pipelines. Nothing may outlive it. Nothing should be
+        started before a pipeline needs it: all of them may be finished already.
         """
         return nullcontext()
 

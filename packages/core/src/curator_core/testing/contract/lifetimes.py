@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from curator_core.errors import StageError
+from curator_core.pipeline import Pipeline
 from curator_core.testing.contract.jobs import ended, wait_until
 from curator_core.testing.contract.logs import Event, lives, read_log, still_running
 from curator_core.testing.contract.stages import Adds, Fails, Kills, Lives, NeverReady, Rests
-from curator_core.testing.contract.trials import Trial, data
+from curator_core.testing.contract.trials import Trial, data, tasks
 
 
 def check_lives(events: list[Event], *, crashed: bool = False) -> None:
@@ -61,6 +62,17 @@ class LifetimesContract(Trial):
             assert kinds.count("process") == 10
             assert kinds.count("node") == 1
             assert kinds.count("setup") >= 1
+
+    def test_each_pipeline_of_a_session(self, tmp_path: Path) -> None:
+        """Processes may be kept for the next pipeline. Stages are not."""
+        executor = self.make_executor()
+        with executor.session():
+            for name in ("first", "second"):
+                log = str(tmp_path / name)
+                pipeline = Pipeline("contract", stages=[Lives(log), Adds(1)])
+                outputs = pipeline.run(executor, tasks=tasks(range(10)))
+                assert data(outputs) == list(range(1, 11))
+                check_lives(read_log(log))
 
     def test_after_a_failure(self, tmp_path: Path) -> None:
         log = str(tmp_path / "log")
