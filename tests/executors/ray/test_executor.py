@@ -1,8 +1,9 @@
-"""What all executors on Ray find out before Ray is imported."""
+"""What all executors on Ray find out before Ray is imported, and how they connect."""
 
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 
 def output_of(program: str) -> str:
@@ -42,3 +43,43 @@ sys.path[:] = [{str(tmp_path)!r}]
 print(is_ray_installed())
 """
     assert output_of(program) == "True\nFalse\n"
+
+
+SESSION = """
+import os
+from types import SimpleNamespace
+from curator_core import Pipeline, ProcessingStage, Task
+from curator_core.local.executor import run_in_process
+from curator_ray.cluster.connection import is_initialized
+from curator_ray.executor import RayExecutor
+
+class Same(ProcessingStage[Task, Task]):
+    def process(self, task):
+        return task
+
+class WithoutWorkers(RayExecutor):
+    options = SimpleNamespace(address=None, object_store_gb=0.1)
+
+    def outputs(self, plan, run, connection, survey):
+        used.append(connection)
+        yield from run_in_process(plan, run)
+
+used = []
+executor = WithoutWorkers()
+with executor.session():
+    print("before:", is_initialized())
+    for _ in range(2):
+        Pipeline(stages=[Same()]).run(executor, [Task(1)], progress=False)
+        print("kept:", is_initialized())
+first, second = used
+print(first.kind, first == second)
+print("after:", is_initialized(), os.path.exists(first.folder))
+"""
+
+
+def test_the_pipelines_of_a_session_share_a_private_cluster(script: Any) -> None:
+    output, errors = script(SESSION).communicate(timeout=90)
+    assert (output.splitlines(), errors) == (
+        ["before: False", "kept: True", "kept: True", "private True", "after: False False"],
+        "",
+    )

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
@@ -30,7 +30,8 @@ class RayExecutor(Executor, Generic[Options]):
     """Checks a plan against the cluster, and drives the run from where that works.
 
     The cluster is the one that Ray is connected to, else `address`, else RAY_ADDRESS, else a
-    private one on this machine that ends with the run.
+    private one on this machine that ends with the run. The pipelines of a workflow use one private
+    cluster, on which each of them starts its own workers.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"isolation", "timeouts", "runtime_env"})
@@ -41,6 +42,9 @@ class RayExecutor(Executor, Generic[Options]):
     """What to install with pip."""
 
     options: Options
+
+    _session: ExitStack | None = None
+    """Connections that a workflow keeps; none until a pipeline needs one."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.options})"
@@ -62,12 +66,29 @@ class RayExecutor(Executor, Generic[Options]):
         return unmet_demands(plan, cluster)
 
     def connected(self, plan: Plan) -> "AbstractContextManager[Connection]":
-        """Connect to the cluster that the options name; it may depend on the plan."""
+        """Connect to the cluster that the options name; it may depend on the plan.
+
+        In a session, the connection is kept for the next pipeline.
+        """
         from curator_ray.cluster.connection import connected
         from curator_ray.cluster.private import PrivateCluster
 
         private = PrivateCluster(object_store_gb=self.options.object_store_gb)
+        if self._session is not None:
+            self._session.enter_context(connected(self.options.address, private))
         return connected(self.options.address, private)
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        if self._session is not None:
+            yield
+            return
+        with ExitStack() as kept:
+            self._session = kept
+            try:
+                yield
+            finally:
+                self._session = None
 
     def check(self, plan: Plan) -> Iterable[str]:
         """Check hints and environments, and resources if Ray is connected already."""
