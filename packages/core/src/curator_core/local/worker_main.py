@@ -53,6 +53,7 @@ def main(connection_handle: int, status_handle: int) -> None:
     try:
         while _serve_plan(connection, status) and _can_serve_another(settings):
             _send(connection, Idle())
+            _collect_garbage()  # while the parent finishes the run
     except (EOFError, BrokenPipeError, ConnectionResetError):
         sys.exit(1)
     _exit_now()
@@ -76,12 +77,12 @@ def _process_settings() -> tuple[object, ...]:
 
 
 def _can_serve_another(settings_at_start: tuple[object, ...]) -> bool:
-    """Release what the last plan held, and return whether nothing of it affects the next one."""
+    """Return whether nothing that the last plan left affects the next one."""
     sys.stdout.flush()
     sys.stderr.flush()
-    gc.unfreeze()
-    gc.collect()
     _forget_listings()
+    if resident_bytes() >= MAX_IDLE_BYTES:
+        _collect_garbage()
     return (
         resident_bytes() < MAX_IDLE_BYTES
         and all(thread.daemon for thread in _other_threads())
@@ -89,6 +90,12 @@ def _can_serve_another(settings_at_start: tuple[object, ...]) -> bool:
         and not _uses_gpu()
         and _process_settings() == settings_at_start
     )
+
+
+def _collect_garbage() -> None:
+    """Free the stages of the last plan, which were frozen."""
+    gc.unfreeze()
+    gc.collect()
 
 
 def _other_threads() -> list[threading.Thread]:
