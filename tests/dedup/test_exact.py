@@ -194,7 +194,7 @@ def test_normalization_ignores_case_space_and_accent_forms(
 
 def test_columns_of_hashes_and_decisions(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"text": "x"}, {"text": None}, {"text": "x"}])
-    exact(source, tmp_path / "out", work_path=str(tmp_path / "work")).run(HERE)
+    exact(source, tmp_path / "out", partitions=1, work_path=str(tmp_path / "work")).run(HERE)
     [hashes] = (tmp_path / "work/hashes").glob("part-*")
     table = pq.read_table(hashes)
     assert table.column_names == ["hash", "block", "file", "row", "state"]

@@ -121,7 +121,7 @@ def test_time_is_linear_in_equal_documents(tmp_path: Path) -> None:
     started = time.process_time()
     workflow = fuzzy(
         tmp_path / "a.jsonl", tmp_path / "out", num_bands=4, minhashes_per_band=4,
-        links_in_memory=50_000,
+        links_in_memory=50_000, partitions=1,
     )  # fmt: skip
     result = workflow.run(HERE)
     assert result.metadata["removed"] == 49_999
@@ -196,7 +196,8 @@ def test_equal_documents_are_verified_once(tmp_path: Path, write: Write) -> None
 
 def test_columns_of_intermediate_files(tmp_path: Path, write: Write) -> None:
     source = write(tmp_path / "a.jsonl", [{"text": text(1)}, {"text": text(1)}, {"text": ""}])
-    fuzzy(source, tmp_path / "out", work_path=str(tmp_path / "work"), keep_empty=False).run(HERE)
+    work = str(tmp_path / "work")
+    fuzzy(source, tmp_path / "out", work_path=work, keep_empty=False, partitions=1).run(HERE)
     columns = {
         "bands": ["key", "block", "file", "row", "state"],
         "links": ["doc", "to", "known", "block", "file", "row", "state"],

@@ -27,6 +27,9 @@ _log = log("curator_core.dedup")
 _PARTITION_BYTES = 1 << 30
 """Bytes of input per partition, which take a few hundred megabytes of hashes in memory."""
 
+_MIN_PARTITIONS = 4
+"""Minimum number of partitions, so that several workers can compare those of a small input."""
+
 _INDEX_PARTITIONS = 16
 """Minimum number of partitions of a new index, which can never change it."""
 
@@ -153,7 +156,7 @@ class IndexedWorkflow(ClusterWorkflow):
         """Return the number of partitions; with an index, that of the index."""
         fitting = partitions_for(sum(file.size for file in files), _PARTITION_BYTES)
         if self.index is None:
-            return self.partitions or fitting
+            return self.partitions or max(_MIN_PARTITIONS, fitting)
         wanted = self.partitions or max(_INDEX_PARTITIONS, 4 * fitting)
         existing = self.index.open(self.index_options, wanted)
         if self.partitions not in (None, existing):
