@@ -53,7 +53,7 @@ def main(connection_handle: int, status_handle: int) -> None:
     try:
         while _serve_plan(connection, status) and _can_serve_another(settings):
             _send(connection, Idle())
-            _collect_garbage()  # while the parent finishes the run
+            _release_memory()  # while the parent finishes the run
     except (EOFError, BrokenPipeError, ConnectionResetError):
         sys.exit(1)
     _exit_now()
@@ -82,7 +82,7 @@ def _can_serve_another(settings_at_start: tuple[object, ...]) -> bool:
     sys.stderr.flush()
     _forget_listings()
     if resident_bytes() >= MAX_IDLE_BYTES:
-        _collect_garbage()
+        _release_memory()
     return (
         resident_bytes() < MAX_IDLE_BYTES
         and all(thread.daemon for thread in _other_threads())
@@ -92,10 +92,12 @@ def _can_serve_another(settings_at_start: tuple[object, ...]) -> bool:
     )
 
 
-def _collect_garbage() -> None:
-    """Free the stages of the last plan, which were frozen."""
+def _release_memory() -> None:
+    """Free the stages of the last plan, which were frozen, and what pyarrow keeps for later."""
     gc.unfreeze()
     gc.collect()
+    if (pyarrow := sys.modules.get("pyarrow")) is not None:
+        pyarrow.default_memory_pool().release_unused()
 
 
 def _other_threads() -> list[threading.Thread]:
