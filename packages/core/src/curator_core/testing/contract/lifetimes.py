@@ -69,9 +69,8 @@ class LifetimesContract(Trial):
         with executor.session():
             for name in ("first", "second"):
                 log = str(tmp_path / name)
-                pipeline = Pipeline("contract", stages=[Lives(log), Adds(1)])
-                outputs = pipeline.run(executor, tasks=tasks(range(10)))
-                assert data(outputs) == list(range(1, 11))
+                outputs = Pipeline(stages=[Lives(log)]).run(executor, tasks=tasks(range(3)))
+                assert data(outputs) == [0, 1, 2]
                 check_lives(read_log(log))
 
     def test_after_a_failure(self, tmp_path: Path) -> None:
