@@ -403,8 +403,16 @@ class TestSessions:
             TwoSteps(tmp_path).run(executor)
         assert executor.seen == ["begin", "first", "end"]
 
-    def test_an_executor_given_by_name(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("name", "why"), [("sessions", "as requested"), (None, "set by CURATOR_EXECUTOR")]
+    )
+    def test_an_executor_that_is_chosen_by_name(
+        self,
+        name: str | None,
+        why: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
     ) -> None:
         write_inputs(tmp_path, ["a b", "c"])
         made: list[Sessions] = []
@@ -413,10 +421,15 @@ class TestSessions:
             assert name == "sessions"
             return lambda: made.append(Sessions(workers=0)) or made[-1]  # type: ignore[func-returns-value]
 
+        monkeypatch.setenv("CURATOR_EXECUTOR", "sessions")
         monkeypatch.setattr(plugins().executors, "load", load)
-        TwoSteps(tmp_path).run("sessions")
+        with caplog.at_level("INFO"):
+            TwoSteps(tmp_path).run(name)
         [executor] = made
         assert executor.seen == ["begin", "first", "second", "end"]
+        starts = [text for text in caplog.messages if text.startswith("running ")]
+        assert len(starts) == 2
+        assert all(why in text for text in starts)
 
     def test_worker_processes_run_all_pipelines(self, tmp_path: Path) -> None:
         write_inputs(tmp_path, ["a b", "c"])
