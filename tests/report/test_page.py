@@ -10,6 +10,7 @@ from pathlib import Path
 from curator_core import DocumentBatch, LocalExecutor, Pipeline, ProcessingStage, processing_stage
 from curator_core.io.readers import JsonlReader
 from curator_core.io.writers import JsonlWriter
+from curator_core.model.metrics import MetricSummary
 from curator_core.model.records import StageCounts
 from curator_report.page import render, write_report
 from curator_report.run_record import read_run
@@ -125,6 +126,15 @@ def test_a_run_directory_of_an_earlier_version_still_has_a_page(tmp_path: Path) 
     (run / "run.json").write_text(json.dumps(facts))
     (run / "events.jsonl").write_text('{"time":1.0,"event":"run_started"}\n{"time":2.0,"ev')
     assert "<h2>Stages</h2>" in render(read_run(str(run), in_short=True))
+
+
+def test_metrics_of_stages_are_shown(tmp_path: Path) -> None:
+    record = read_run(write_run(tmp_path / "run", stages=1, events=1), in_short=True)
+    counts = StageCounts(metrics={"tokens": MetricSummary(4, 10_000.0, 0.5, 9000.0)})
+    record.result.stages = {"tag": StageCounts.from_json(counts.to_json())}
+    page = render(record)
+    cells = ("tag: tokens", "4", "2,500", "0.5", "9,000", "10,000")
+    assert "".join(f"<td>{cell}</td>" for cell in cells) in page
 
 
 def test_only_tables_with_many_columns_limit_the_first_one(tmp_path: Path) -> None:

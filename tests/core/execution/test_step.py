@@ -26,6 +26,7 @@ from curator_core.execution.run_stages import StageRun, as_source, run_stages, u
 from curator_core.execution.timeouts import AlarmTimer
 from curator_core.execution.worker import StageWorker
 from curator_core.model.crash_attribution import Blame
+from curator_core.model.metrics import MetricSummary
 from curator_core.model.records import QuarantineRecord
 from curator_core.model.resources import WorkerInfo
 from hypothesis import given
@@ -623,3 +624,75 @@ class TestOutOfMemory:
                 yield Task(2)
 
         assert data(quarantining(Gives(), Task("x"))) == [1, 2]
+
+
+class Logs(Stage):
+    """Logs each number, before it fails if it is at `fails` for the first time."""
+
+    def __init__(self, *fails: int) -> None:
+        self.fails = set(fails)
+
+    def log(self, number: int) -> None:
+        self.log_metrics({"number": number})
+        if number in self.fails:
+            self.fails.remove(number)
+            raise ValueError("not yet")
+
+    def process(self, task: Task[Any]) -> Any:
+        self.log(task.data)
+        return task
+
+
+class LogsInBatches(Logs):
+    batch_size = 4
+
+    def process_batch(self, tasks: Sequence[Task[Any]]) -> list[Any]:
+        return [self.process(task) for task in tasks]
+
+
+class LogsEach(Logs):
+    """Yields the numbers below, and logs one more at its beginning and at its end."""
+
+    def process(self, task: Task[Any]) -> Iterator[Task[Any]]:
+        self.log(100)
+        for number in range(task.data):
+            self.log(number)
+            yield Task(number)
+        self.log(200)
+
+
+class TestMetrics:
+    @pytest.mark.parametrize("stage", [Logs(), Logs(2, 3), LogsInBatches(), LogsInBatches(3)])
+    def test_count_the_attempts_that_succeed(self, stage: Logs) -> None:
+        ran = quarantining(stage.with_(retries=1), *map(Task, range(10)))
+
+        assert ran.counts.metrics == {"number": MetricSummary(10, 45, 0, 9)}
+
+    def test_of_failed_tasks_do_not_count(self) -> None:
+        ran = quarantining(Logs(9, 8), *map(Task, range(10)))
+
+        assert ran.counts.metrics == {"number": MetricSummary(8, 28, 0, 7)}
+
+    @pytest.mark.parametrize("fails", [(), (0,), (2,), (2, 200), (100, 0, 1, 2, 200)])
+    def test_of_a_generator_count_once_however_often_it_starts(self, fails: Any) -> None:
+        ran = quarantining(LogsEach(*fails).with_(retries=5), Task(3))
+
+        assert ran.counts.metrics == {"number": MetricSummary(5, 303, 0, 200)}
+
+    def test_belong_to_the_source_of_the_task(self) -> None:
+        ran = quarantining(Logs(), Task(1), Task(2))
+
+        sums = [part.of(0).metrics["number"].sum for part in ran.report.parts.values()]
+        assert sums == [1, 2]
+
+    def test_a_bad_one_fails_its_task(self) -> None:
+        ran = quarantining(Logs(), Task(float("nan")), Task(1))
+
+        [record] = ran.report.quarantined
+        assert "finite" in record.reason
+        assert ran.counts.metrics["number"].count == 1
+
+    def test_of_a_stage_without_a_worker_are_checked(self) -> None:
+        assert Logs().process(Task(1)).data == 1
+        with pytest.raises(ValueError, match="finite"):
+            Logs().process(Task(float("inf")))

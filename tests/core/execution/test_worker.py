@@ -300,6 +300,33 @@ class TestLife:
         worker.teardown()
         assert "stage 'a': teardown failed: the stage called sys.exit(4)" in caplog.text
 
+    @pytest.mark.parametrize("event", ["node", "setup", "teardown"])
+    def test_metrics_are_only_logged_with_tasks(self, event: str, caplog: Any) -> None:
+        class Logs(Recorder):
+            def note(self, event: str) -> None:
+                if event == self.broken:
+                    self.log_metrics({"loaded": 1})
+
+            def process(self, task: Number) -> Number:
+                self.log_metrics({"number": task.data})
+                return task
+
+        stage = Logs("a", [], event)
+        worker = worker_of(stage)
+        message = ""
+        try:
+            worker.setup_on_node()
+            worker.setup()
+            call = worker.call([as_source(Number(3), 0)])
+            assert len(list(call.outputs())) == 1
+            assert call.report.of(0).metrics["number"].sum == 3
+        except StageError as error:
+            message = str(error)
+        finally:
+            worker.teardown()
+        assert "stage 'a' logged metrics outside of process" in message + caplog.text
+        assert vars(stage).keys() == {"name", "calls", "broken"}
+
     def test_names_the_stage_that_could_not_prepare_its_node(self) -> None:
         with pytest.raises(StageError, match="stage 'a' could not prepare its node: RuntimeError"):
             worker_of(Recorder("a", [], "node")).setup_on_node()

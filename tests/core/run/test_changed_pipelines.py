@@ -35,8 +35,8 @@ def finished(folder: Path) -> None:
 
 def account(result: RunResult) -> dict[str, Any]:
     return {
-        name: (c.tasks_in, c.tasks_passed, c.tasks_dropped, c.tasks_failed, c.items_out, c.reasons)
-        for name, c in result.stages.items()
+        name: {key: value for key, value in vars(counts).items() if key != "seconds"}
+        for name, counts in result.stages.items()
     }
 
 

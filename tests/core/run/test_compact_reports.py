@@ -27,6 +27,7 @@ class Moody(Tasks):
     name = "moody"
 
     def process(self, task: Task[Any]) -> Any:
+        self.log_metrics({"data": task.data})
         if task.data % 10 == RAISED:
             raise ValueError(f"{task.data} is ruined")
         given: dict[int, Any] = {

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from curator_cli.commands.metrics_config import write_settings
-from curator_core import Executor, Pipeline, RunResult, Task, processing_stage
+from curator_core import Executor, Pipeline, ProcessingStage, RunResult, Task, processing_stage
 from curator_report.metrics.alerts import RULES
 from curator_report.metrics.dashboard import queries
 from curator_report.metrics.server import PrometheusMetrics
@@ -34,9 +34,10 @@ def sort(task: Task[int]) -> object:
     return None if task.data % 10 == 4 else task
 
 
-@processing_stage(name="double")
-def double(task: Task[int]) -> list[Task[int]]:
-    return [Task(task.data), Task(task.data)]
+class Double(ProcessingStage[Task[int], Task[int]]):
+    def process(self, task: Task[int]) -> list[Task[int]]:
+        self.log_metrics({"number": task.data})
+        return [Task(task.data), Task(task.data)]
 
 
 def free_port() -> int:
@@ -96,7 +97,7 @@ def numbers() -> Iterator[Task[int]]:
 
 def check_dashboard(executor: Executor, prometheus: Prometheus, name: str = "numbers") -> None:
     """Runs it, and has every panel show something and every counter say what the run says."""
-    pipeline = Pipeline(name, stages=[sort, double], max_failures=None)
+    pipeline = Pipeline(name, stages=[sort, Double()], max_failures=None)
     result = pipeline.run(
         executor, list(numbers()), observers=[PrometheusMetrics(prometheus.reads)]
     )
@@ -130,6 +131,10 @@ def check_counts(prometheus: Prometheus, result: RunResult, run: str) -> None:
         for direction, own in (("in", counts.items_in), ("out", counts.items_out)):
             labels = f'run="{run}",stage="{name}",direction="{direction}"'
             assert prometheus.figure(f"curator_items_total{{{labels}}}") == own
+    logged = result.stages["double"].metrics["number"]
+    labels = f'run="{run}",stage="double",metric="number"'
+    assert prometheus.figure(f"curator_stage_metric_values_total{{{labels}}}") == logged.count
+    assert prometheus.figure(f'curator_stage_metric{{{labels},statistic="sum"}}') == logged.sum > 0
     assert tasks("sort", "quarantined") == len(result.quarantined) == 4
     assert prometheus.figure(f'curator_sources{{run="{run}",state="failed"}}') == 4
     assert prometheus.figure(f'curator_sources{{run="{run}",state="done"}}') == 36

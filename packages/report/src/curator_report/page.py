@@ -10,7 +10,7 @@ from curator_core import QuarantineRecord, StageCounts
 from curator_core.errors import CuratorError
 from curator_core.io.filesystems import join
 from curator_core.io.statistics import read_summary
-from curator_core.model.formatting import count, counted, duration, share, shortened
+from curator_core.model.formatting import count, counted, duration, figure, share, shortened
 from curator_core.run.directory import RunDirectory
 
 from curator_report.bottleneck import ReportedBottleneck, bottleneck_of
@@ -99,6 +99,7 @@ class PageData:
     drops_hidden: int
     scores: ScoreFigures
     models: Rows
+    metrics: Rows
     changed: Samples
     dropped: Samples
     data: Sequence[ColumnFigures]
@@ -135,6 +136,7 @@ def page_data(record: RunRecord) -> PageData:
         drops_hidden=max(0, len(drops) - _MOST_ROWS),
         scores=score_figures(result.stages, record.facts.get("plan", [])),
         models=_models(result.stages)[:_MOST_ROWS],
+        metrics=_metrics(result.stages)[:_MOST_ROWS],
         changed=changed_records(samples),
         dropped=dropped_records(samples),
         data=data,
@@ -214,6 +216,14 @@ def _models(stages: dict[str, StageCounts]) -> Rows:
         [f"{stage}: {shortened(model, 200)}", count(items)]
         for stage, counts in stages.items()
         for model, items in counts.models.items()
+    ]
+
+
+def _metrics(stages: dict[str, StageCounts]) -> Rows:
+    return [
+        [f"{stage}: {name}", count(one.count), *map(figure, (one.mean, one.min, one.max, one.sum))]
+        for stage, counts in stages.items()
+        for name, one in counts.metrics.items()
     ]
 
 

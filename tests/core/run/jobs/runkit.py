@@ -62,6 +62,7 @@ class Judge(ProcessingStage[Task[str], Task[str]]):
     def process(self, task: Task[str]) -> Task[str] | Dropped:
         if self.work_s:
             time.sleep(self.work_s)
+        self.log_metrics({"letters": len(task.data)})
         if task.data.startswith("drop"):
             return Dropped("unwanted")
         if task.data.startswith("bad") and not os.path.exists(self.allow_changed_stages):

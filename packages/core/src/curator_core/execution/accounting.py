@@ -7,6 +7,7 @@ from curator_core.errors import OutputError, StageError, detail_of, is_damaged_i
 from curator_core.model.documents import DocumentBatch
 from curator_core.model.ids import fingerprint
 from curator_core.model.lineage import Lineage, SourceKey, rest_share, source_of
+from curator_core.model.metrics import Metrics, merge_metrics
 from curator_core.model.provenance import take_model
 from curator_core.model.records import QuarantineRecord, StageCounts, kind_of, payload_of
 from curator_core.model.reports import CallReport, Keys, Part
@@ -71,6 +72,11 @@ class Account:
         """Share the time of a batch evenly among its tasks."""
         for task in tasks:
             self.attribute_to(task.lineage).seconds += seconds / len(tasks)
+
+    def add_metrics(self, tasks: Sequence[AnyTask], metrics: Metrics) -> None:
+        """Count what the stage logged with the sources of the first task: it cannot be shared."""
+        counts = self.attribute_to(tasks[0].lineage)
+        counts.metrics = merge_metrics(counts.metrics, metrics)
 
     def retry(self, tasks: Sequence[AnyTask]) -> None:
         for task in tasks:

@@ -33,7 +33,11 @@ class FusedStep:
     def _run(self, task: AnyTask) -> Made:
         results = self._results(task)
         if results is None:
+            for step in self.steps:
+                step.recorder.take()  # each logs it again
             return self._run_one_by_one(task)
+        for step in self.steps:
+            step.count_metrics([task])
         made: Made = deque((task,))
         for step, result in zip(self.steps, results, strict=True):
             for output in made:  # at most one

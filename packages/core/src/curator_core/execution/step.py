@@ -15,6 +15,7 @@ from curator_core.model.crash_attribution import Blame
 from curator_core.model.hardware import empty_device_cache, is_out_of_memory
 from curator_core.model.ids import child_id, mixed_id
 from curator_core.model.lineage import Lineage, add_credits, equal_share, next_share, rest_share
+from curator_core.model.metrics import MetricsRecorder
 from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.model.tasks import AnyTask, Dropped, Mixed, Rejected, Task
 from curator_core.plan.plan import PlannedStage
@@ -119,6 +120,7 @@ class Step:
         watch: Watch,
         blame: Blame,
         step_index: int,
+        recorder: MetricsRecorder,
     ) -> None:
         """`step_index` is that of the stage, or of the first one if several are fused."""
         self.planned = planned
@@ -128,6 +130,7 @@ class Step:
         self.account = account
         self.watch = watch
         self.blame = blame
+        self.recorder = recorder
         self.required = tuple(planned.stage.inputs())
         self.stopwatch = Stopwatch(planned.index, report.usages.of(planned.index))
         self._elapsed = 0.0
@@ -219,12 +222,16 @@ class Step:
         attempt = 1
         while True:
             try:
-                return self.watched(tasks, call)
+                result = self.watched(tasks, call)
             except Exception as error:
+                self.recorder.take()  # the next attempt logs it again
                 is_out_of_room = is_out_of_memory(error)
                 too_much = is_out_of_room and len(tasks) > 1  # would fail again
                 if too_much or attempt > self._retries_for(error):
                     raise
+            else:
+                self.count_metrics(tasks)
+                return result
             self.account.retry(tasks)
             self._wait(attempt, is_out_of_room)
             attempt += 1
@@ -248,6 +255,11 @@ class Step:
             self._elapsed = self.stopwatch.stop()
             self.account.add_time(tasks, self._elapsed)
             self.watch.end()
+
+    def count_metrics(self, tasks: Sequence[AnyTask]) -> None:
+        """Count what the stage logged while it processed these tasks."""
+        if self.recorder.logged:
+            self.account.add_metrics(tasks, self.recorder.take())
 
     def _retries_for(self, error: Exception) -> int:
         if isinstance(error, TaskTimeoutError):
@@ -349,13 +361,16 @@ class Step:
             try:
                 item = self.watched([task], lambda: next(results, _END))  # noqa: B023
                 if item is _END:
+                    self.count_metrics([task])
                     return
                 check_item(item, self.planned.name)
             except Exception as error:
+                self.recorder.take()
                 if attempt > self._retries_for(error):
                     raise _GeneratorFailedError(error, attempt) from error
                 is_out_of_room = is_out_of_memory(error)
             else:
+                self.count_metrics([task])
                 flow.seen += 1
                 yield item
                 del item
@@ -386,6 +401,7 @@ class Step:
             items = iter(self._call(task))
             for _ in range(seen):
                 next(items, None)
+            self.recorder.take()  # was counted in the earlier attempt
             yield from items
 
         return rest()

@@ -13,10 +13,11 @@ from curator_core.execution.timeouts import NoWatch, Watch
 from curator_core.logs import log
 from curator_core.model.crash_attribution import Blame
 from curator_core.model.lineage import halve_all, source_of
+from curator_core.model.metrics import MetricsRecorder
 from curator_core.model.reports import CallReport
 from curator_core.model.resources import WorkerInfo
 from curator_core.model.samples import Sampler
-from curator_core.model.stages import DropSink
+from curator_core.model.stages import DropSink, attach_recorder, detach_recorder
 from curator_core.model.tasks import AnyTask
 from curator_core.model.usage import Timesheet
 from curator_core.plan.plan import Plan, PlannedStage
@@ -43,6 +44,7 @@ class StageWorker:
         self.watch = watch or NoWatch()
         self.timesheet = timesheet or Timesheet()
         self.sampler = Sampler() if plan.samples else None
+        self._recorders = {part.index: MetricsRecorder(part.name) for part in self._parts}
         self._is_up: list[PlannedStage] = []
 
     def setup_on_node(self) -> None:
@@ -63,6 +65,7 @@ class StageWorker:
     @contextmanager
     def _setting_up(self, planned: PlannedStage, purpose: str) -> Iterator[None]:
         """Watch a stage, and name it if it fails: there is no task yet to quarantine."""
+        attach_recorder(planned.stage, self._recorders[planned.index])
         self.watch.begin(planned.index, (), planned.policy.setup_timeout_s)
         try:
             with StageCode():
@@ -80,11 +83,22 @@ class StageWorker:
         """Tear down all stages that were set up, in reverse order, even if one of them fails."""
         while self._is_up:
             planned = self._is_up.pop()
+            self._recorders[planned.index].is_open = False
             try:
                 with StageCode():
                     planned.stage.teardown()
             except Exception as error:  # noqa: BLE001 - boundary to a stage's code
                 LOG.warning("stage %r: teardown failed: %s", planned.name, reason_of(error))
+        for part in self._parts:
+            detach_recorder(part.stage)
+
+    def open_recorder(self, part: PlannedStage) -> MetricsRecorder:
+        """Let a stage log metrics until it is torn down."""
+        recorder = self._recorders[part.index]
+        recorder.is_open = True
+        recorder.take()  # what a call logged that was aborted
+        attach_recorder(part.stage, recorder)
+        return recorder
 
     def call(self, tasks: Sequence[AnyTask], blame: Blame | None = None) -> "WorkerCall":
         """Start a call. Nothing runs until its outputs are iterated."""
@@ -113,6 +127,7 @@ class WorkerCall:
                     self._worker.watch,
                     self._blame,
                     planned.index,
+                    self._worker.open_recorder(part),
                 )
                 for part in planned.parts
             ]

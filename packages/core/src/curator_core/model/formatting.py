@@ -63,6 +63,13 @@ def size(number: float) -> str:
     return f"{number:.1f} TB"
 
 
+def figure(number: float) -> str:
+    """Format a number of any size: `12,345`, `0.1235`, `1.2e+20`."""
+    if abs(number) >= 1e15:
+        return f"{number:.4g}"
+    return count(number) if abs(number) >= 1000 or number == round(number) else f"{number:.4g}"
+
+
 def shortened(text: str, longest: int) -> str:
     """Return the text in one line of at most `longest` characters."""
     line = " ".join(text[: 4 * longest].split())

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from curator_core.model.metrics import NO_METRICS, Metrics, MetricSummary, merge_metrics
 from curator_core.model.scores import Scores
 from curator_core.model.tasks import AnyTask
 
@@ -37,6 +38,8 @@ class StageCounts:
     """Score distributions by name."""
     models: dict[str, int] = field(default_factory=dict)
     """Number of items made with each model, by its name and the digest of its weights."""
+    metrics: Metrics = field(default_factory=lambda: NO_METRICS)
+    """What the stage itself logged, by name."""
 
     def add(self, other: "StageCounts") -> None:
         mine = self.__dict__  # hot path: attribute access takes three times as long
@@ -48,14 +51,13 @@ class StageCounts:
         for model, items in other.models.items():
             self.add_model(model, items)
         self.add_scores(other.scores)
+        self.metrics = merge_metrics(self.metrics, other.metrics)
 
-    def negative(self) -> "StageCounts":
-        """Return negated counts, which subtract these when added."""
-        numbers = {name: -one for name, one in vars(self).items() if type(one) is not dict}
-        reasons = {reason: -items for reason, items in self.reasons.items()}
-        scores = {name: one.negative() for name, one in self.scores.items()}
-        models = {model: -items for model, items in self.models.items()}
-        return StageCounts(**numbers, reasons=reasons, scores=scores, models=models)
+    def subtract_numbers(self, other: "StageCounts") -> None:
+        """Subtract all counts, but not reasons, scores, models and metrics."""
+        for name, less in vars(other).items():
+            if type(less) is not dict:
+                vars(self)[name] -= less
 
     def add_scores(self, scores_by_name: Mapping[str, Scores]) -> None:
         for name, more in scores_by_name.items():
@@ -82,12 +84,15 @@ class StageCounts:
         facts = {name: value for name, value in vars(self).items() if value}
         if self.scores:
             facts["scores"] = {name: one.to_json() for name, one in self.scores.items()}
+        if self.metrics:
+            facts["metrics"] = {name: one.to_json() for name, one in self.metrics.items()}
         return facts
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Self:
         scores = {name: Scores.from_json(one) for name, one in facts.get("scores", {}).items()}
-        return cls(**{**facts, "scores": scores})
+        metrics = {name: MetricSummary(*one) for name, one in facts.get("metrics", {}).items()}
+        return cls(**{**facts, "scores": scores, "metrics": metrics})
 
 
 @dataclass(frozen=True)

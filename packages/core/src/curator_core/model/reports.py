@@ -72,7 +72,7 @@ def _shorten(column: list[Any]) -> Any:
 
 def _sum(name: str, column: Any, times: int) -> Any:
     values = column if isinstance(column, list) else [column] * times
-    if name not in ("reasons", "scores", "models"):
+    if name not in ("reasons", "scores", "models", "metrics"):
         return sum(values)
     total = StageCounts()
     for value in filter(None, values):

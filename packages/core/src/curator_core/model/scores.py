@@ -95,13 +95,6 @@ class Scores:
     def plus(self, other: "Scores") -> "Scores":
         return Scores(_add_bins(self.kept, other.kept), _add_bins(self.dropped, other.dropped))
 
-    def negative(self) -> "Scores":
-        """Return negated counts, which subtract these when added."""
-        return Scores(
-            {number: -times for number, times in self.kept.items()},
-            {number: -times for number, times in self.dropped.items()},
-        )
-
     def __bool__(self) -> bool:
         return bool(self.kept or self.dropped)
 

@@ -20,6 +20,7 @@ from typing import (
     get_type_hints,
 )
 
+from curator_core.model.metrics import MetricsRecorder, check_metrics
 from curator_core.model.policies import SETUP_TIMEOUT_S, OnError
 from curator_core.model.resources import NodeInfo, Resources, WorkerInfo
 from curator_core.model.tasks import AnyTask, Dropped, Mixed, Rejected, StagedFile, Task
@@ -140,6 +141,9 @@ class ProcessingStage(Generic[In, Out]):
     Executors spread such tasks over several workers, and pass them on while others are being made.
     """
 
+    _metrics_recorder: ClassVar[MetricsRecorder | None] = None
+    """Set on instances in workers, see `attach_recorder`."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         _check_settings(cls)
@@ -221,6 +225,19 @@ class ProcessingStage(Generic[In, Out]):
     def teardown(self) -> None:
         """Undo `setup`. Runs once in each worker that was set up, even after a failure."""
 
+    def log_metrics(self, values: Mapping[str, float]) -> None:
+        """Report numbers about the task that is being processed: `{"tokens": 512}`.
+
+        The run shows count, mean, minimum and maximum of each name, in `result.stages`, the report
+        and Prometheus. Call it in `process` or `process_batch`, also from threads. Values of
+        attempts that fail are discarded, and without a worker, in a test, only checked. A stage can
+        use 100 names of letters, digits and `_`.
+        """
+        if self._metrics_recorder is None:
+            check_metrics(values)
+        else:
+            self._metrics_recorder.add(values)
+
     def with_(self, **changes: Any) -> Self:
         """Return a copy with other settings.
 
@@ -256,6 +273,15 @@ class ProcessingStage(Generic[In, Out]):
 
 
 AnyStage: TypeAlias = ProcessingStage[Any, Any]
+
+
+def attach_recorder(stage: AnyStage, recorder: MetricsRecorder) -> None:
+    """Let the recorder collect what the stage logs."""
+    vars(stage)["_metrics_recorder"] = recorder  # the stage may be a frozen dataclass
+
+
+def detach_recorder(stage: AnyStage) -> None:
+    vars(stage).pop("_metrics_recorder", None)
 
 
 class FusedStage(ProcessingStage[Any, Any]):

@@ -8,7 +8,6 @@ from typing import Any, Protocol, TypeAlias
 
 from curator_core.logs import log
 from curator_core.model.records import QuarantineRecord, StageCounts
-from curator_core.model.scores import Scores
 from curator_core.model.tasks import Origin, StagedFile
 from curator_core.run.journal import Entry
 
@@ -28,31 +27,21 @@ class Commit:
     counts: dict[int, StageCounts] = field(default_factory=dict)
     lost: bool = False
     done: bool = False
-    scores: bytes = b""
-    """Compressed scores of all stages: there may be a million commits, most never read again."""
+    compressed: bytes = b""
+    """The counts if they are large: there may be a million commits, most never read again."""
 
-    def compress_scores(self) -> None:
-        """Compress the scores to save memory."""
-        scores_by_stage = {
-            index: {name: scores.to_json() for name, scores in counts.scores.items()}
-            for index, counts in self.counts.items()
-            if counts.scores
-        }
-        if scores_by_stage:
-            self.scores = zlib.compress(json.dumps(scores_by_stage).encode(), 1)
-            self.counts = {i: replace(counts, scores={}) for i, counts in self.counts.items()}
+    def compress_counts(self) -> None:
+        """Compress counts with scores or metrics to save memory."""
+        if any(counts.scores or counts.metrics for counts in self.counts.values()):
+            facts = {index: counts.to_json() for index, counts in self.counts.items()}
+            self.compressed, self.counts = zlib.compress(json.dumps(facts).encode(), 1), {}
 
     def account(self) -> dict[int, StageCounts]:
-        """Return the counts, including scores."""
-        if not self.scores:
+        """Return the counts, also compressed ones."""
+        if not self.compressed:
             return self.counts
-        scores_by_stage = json.loads(zlib.decompress(self.scores))
-        return {index: self._with_scores(index, scores_by_stage) for index in self.counts}
-
-    def _with_scores(self, index: int, scores_by_stage: dict[str, Any]) -> StageCounts:
-        found = scores_by_stage.get(str(index), {}).items()
-        scores = {name: Scores.from_json(facts) for name, facts in found}
-        return replace(self.counts[index], scores=scores)
+        facts = json.loads(zlib.decompress(self.compressed))
+        return {int(index): StageCounts.from_json(counts) for index, counts in facts.items()}
 
     def to_entry(self) -> Entry:
         return {
@@ -64,7 +53,7 @@ class Commit:
                 if origins
             },
             "files": [[f.staged, f.final, f.items, f.size, f.dropped] for f in self.files],
-            "counts": {str(index): counts.to_json() for index, counts in self.counts.items()},
+            "counts": {str(index): counts.to_json() for index, counts in self.account().items()},
             "lost": self.lost,
         }
 
@@ -142,7 +131,7 @@ class CommitHistory:
                     self._aliases_of.pop(other, None)
 
     def add(self, commit: Commit) -> None:
-        commit.compress_scores()
+        commit.compress_counts()
         for source in commit.sources:
             self.commits[source] = commit
             if is_retry(source):

@@ -6,7 +6,7 @@ from curator_core.errors import BudgetError, EmptyRunError
 from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.model.reports import Part
 from curator_core.plan.plan import Plan, PlannedStage
-from curator_core.run.ledger import Totals, subtract_from
+from curator_core.run.ledger import Totals
 from curator_core.run.result import RunResult
 
 
@@ -20,7 +20,8 @@ class FailureCounter:
 
     def forget(self, part: Part) -> None:
         """Subtract the failures of an attempt that is run again."""
-        subtract_from(self._seen, part.counts)
+        for index, less in part.counts.items():
+            self._seen.setdefault(index, StageCounts()).subtract_numbers(less)
 
     def add(self, part: Part) -> None:
         budget = self._plan.budget

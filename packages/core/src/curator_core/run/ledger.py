@@ -207,15 +207,6 @@ def add_to(totals: Totals, counts: Mapping[int, StageCounts]) -> None:
         totals.setdefault(index, StageCounts()).add(more)
 
 
-def subtract_from(totals: Totals, counts: Mapping[int, StageCounts]) -> None:
-    for index, less in counts.items():
-        total = totals.setdefault(index, StageCounts())
-        total.add(less.negative())
-        total.reasons = {reason: items for reason, items in total.reasons.items() if items}
-        total.models = {model: items for model, items in total.models.items() if items}
-        total.scores = {name: scores for name, scores in total.scores.items() if scores}
-
-
 def label_records(group: Group, sources: list[Source]) -> None:
     """Add to quarantined records the names of the files that they come from."""
     labels = {source.source_id: source.label for source in sources}

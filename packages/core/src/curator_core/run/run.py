@@ -25,10 +25,10 @@ from curator_core.run.ledger import (
     EmittedOutputs,
     Group,
     Ledger,
+    Totals,
     add_to,
     label_records,
     result_records,
-    subtract_from,
     subtract_retried_failures,
 )
 from curator_core.run.permissions import RunDirectoryDeletedError
@@ -66,13 +66,13 @@ class ActiveRun:
         self.events = Events()
         store.attach_to(self.events)
         self.result = RunResult(run_dir=store.run_dir)
-        self.totals = {p.index: StageCounts() for p in plan.stages}
         self.counts_in_progress: dict[str, dict[int, StageCounts]] = {}
         self.usages = Usages()
         self.executor_state: Callable[[], ExecutorState] | None = None
         self.listed_all = False
         self._listing = listing
         self._store = store
+        self.totals = self._committed_totals()
         self._ledger = Ledger()
         self._sources: dict[str, Source] = {}
         self._blames: dict[str, Blame] = {}
@@ -89,8 +89,6 @@ class ActiveRun:
         self._remaining = RemainingSources(listing, store, self.result, policy)
         self._queue = SourceQueue(self._remaining.remaining())
         self._has_complete_totals = False
-        for commit in store.history.all():
-            add_to(self.totals, commit.account())
 
     @property
     def worker_stages(self) -> tuple[PlannedStage, ...]:
@@ -340,6 +338,12 @@ class ActiveRun:
 
     # Internals
 
+    def _committed_totals(self) -> Totals:
+        totals = {planned.index: StageCounts() for planned in self.plan.stages}
+        for commit in self._store.history.all():
+            add_to(totals, commit.account())
+        return totals
+
     def _task_for(self, source_id: str) -> AnyTask:
         return self._sources[source_id].start_task(self._ledger.attempt(source_id))
 
@@ -423,13 +427,13 @@ class ActiveRun:
         return self._store.quarantined() or self.result.quarantined
 
     def _complete_totals(self) -> None:
-        """Add the counts of the listing and subtract those of retracted commits; once per run."""
+        """Add the counts of the listing, and leave out retracted commits; once per run."""
         if self._has_complete_totals:
             return
         self._has_complete_totals = True
+        if self._remaining.retracted:  # add up again: a minimum cannot be subtracted
+            self.totals = self._committed_totals()
         add_to(self.totals, self._listing.counts())
-        for commit in self._remaining.retracted:
-            subtract_from(self.totals, commit.account())
         self.result.notes += self._remaining.notes()
 
     def _raise_interrupted(self) -> None:

@@ -61,6 +61,17 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         Panel("Waiting for a CPU", _rate("cpu_wait_seconds_total"), unit="none"),
         Panel("Setting up", f"curator_setup_seconds_total{_RUN}", unit="s"),
     ),
+    "What do stages log?": (
+        Panel("Mean of each metric", 'curator_stage_metric{run=~"$run",statistic="mean"}',
+              "{{stage}} {{metric}}"),
+        Panel("Sum per second",
+              'sum by (run, stage, metric) '
+              '(deriv(curator_stage_metric{run=~"$run",statistic="sum"}[$__rate_interval]))',
+              "{{stage}} {{metric}}"),
+        Panel("Values per second",
+              _rate("stage_metric_values_total", by="run, stage, metric"),
+              "{{stage}} {{metric}}", "ops"),
+    ),
     "Who is there?": (
         Panel("Workers by state", f"curator_workers{_RUN}", "{{state}}"),
         Panel("Workers by stage", f"curator_stage_workers{_RUN}"),

@@ -96,6 +96,17 @@ def _bytes(stage: StageSnapshot) -> Iterator[Sample]:
     yield ("out",), stage.settled.bytes_out
 
 
+def _metric_values(stage: StageSnapshot) -> Iterator[Sample]:
+    for name, metric in stage.settled.metrics.items():
+        yield (name,), metric.count
+
+
+def _metrics(stage: StageSnapshot) -> Iterator[Sample]:
+    for name, metric in stage.settled.metrics.items():
+        for statistic in ("mean", "min", "max", "sum"):
+            yield (name, statistic), getattr(metric, statistic)
+
+
 OF_RUNS = (
     Metric("sources", "gauge", "Sources by state.", _sources, ("state",)),
     Metric("workers", "gauge", "Workers by state.", _workers, ("state",)),
@@ -141,6 +152,10 @@ OF_STAGES = (
            _plain(lambda stage: stage.usage.crowded_s)),
     Metric("rss_peak_bytes", "gauge", "The most that a worker held while at this stage.",
            _plain(lambda stage: stage.usage.rss_bytes)),
+    Metric("stage_metric", "gauge", "What the stage logged: mean, min, max and sum.",
+           _metrics, ("metric", "statistic")),
+    Metric("stage_metric_values", "counter", "How many values of a metric the stage logged.",
+           _metric_values, ("metric",)),
 )  # fmt: skip
 
 TASK_SECONDS = "task_seconds"

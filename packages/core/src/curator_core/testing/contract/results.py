@@ -14,6 +14,7 @@ from curator_core.io.writers import JsonlWriter
 from curator_core.model.documents import DocumentBatch
 from curator_core.model.files import FileGroup
 from curator_core.model.ids import fingerprint
+from curator_core.model.metrics import MetricSummary
 from curator_core.model.scores import Scores
 from curator_core.model.stages import ProcessingStage
 from curator_core.model.tasks import Dropped, Task
@@ -28,6 +29,7 @@ from curator_core.testing.contract.stages import (
     GivesAnchored,
     KeepsEven,
     Lists,
+    Logs,
     Sums,
     Weighs,
 )
@@ -96,6 +98,17 @@ class ResultsContract(Trial):
 
         assert result.stages["weighs"].models == {SCALES: 10}
         assert result.stages["adds"].models == {}
+
+    def test_what_stages_log_is_counted_once(self, tmp_path: Path) -> None:
+        logs = Logs(str(tmp_path / "log")).with_(retries=1)
+
+        result = self.run(FansOut(2), logs, Adds(1))
+
+        assert result.stages["logs"].tasks_retried == 20
+        numbers = [100 * n + i for n in range(10) for i in range(2)]
+        summary = MetricSummary(20, sum(numbers), min(numbers), max(numbers))
+        assert result.stages["logs"].metrics == {"number": summary}
+        assert result.stages["adds"].metrics == {}
 
     def test_dropping_all_is_not_an_error(self) -> None:
         result = self.run(DropsAll(), Adds(1))

@@ -82,6 +82,21 @@ class Weighs(Numbers):
 
 
 @dataclass
+class Logs(Numbers):
+    """Logs every number, and fails at each one once on its worker: that attempt does not count."""
+
+    log: str
+
+    def process(self, task: Task[int]) -> Task[int]:
+        self.log_metrics({"number": task.data})
+        note(self.log, "try", self.name, what=task.data)
+        tries = Path(self.log).read_text().splitlines()
+        if sum(line.endswith(f"\t{task.data}") for line in tries) == 1:
+            raise ValueError("not yet")
+        return task
+
+
+@dataclass
 class DropsAll(Numbers):
     def process(self, task: Task[int]) -> None:
         return None
