@@ -11,7 +11,9 @@ from curator_core import DocumentBatch, LocalExecutor, Pipeline, ProcessingStage
 from curator_core.io.readers import JsonlReader
 from curator_core.io.writers import JsonlWriter
 from curator_core.model.metrics import MetricSummary
+from curator_core.model.node_usage import GpuUsage, NodeUsage
 from curator_core.model.records import StageCounts
+from curator_core.run.result import RunResult
 from curator_report.page import render, write_report
 from curator_report.run_record import read_run
 from reportkit import usage_of, write_run
@@ -61,7 +63,8 @@ def test_the_page_of_a_real_run_has_all_sections(tmp_path: Path) -> None:
     page = page_of(tmp_path, 4, pause=True)
     titles = re.findall("<h2>(.*?)</h2>", page)
     assert titles == ["Bottleneck", "Records left per stage", "Stages", "Over time",
-                      "Dropped, by reason", "Slowest sources", "Files", "Environment"]  # fmt: skip
+                      "Dropped, by reason", "Nodes", "Slowest sources", "Files",
+                      "Environment"]  # fmt: skip
     assert "<b>doze</b>: " in page
     assert "waits for the rest: more workers for doze (num_workers)" in page
     assert "few: too &lt;much&gt;" in page
@@ -135,6 +138,19 @@ def test_metrics_of_stages_are_shown(tmp_path: Path) -> None:
     page = render(record)
     cells = ("tag: tokens", "4", "2,500", "0.5", "9,000", "10,000")
     assert "".join(f"<td>{cell}</td>" for cell in cells) in page
+
+
+def test_nodes_are_shown_in_a_row_each(tmp_path: Path) -> None:
+    gpus = (GpuUsage(10**9, 8 * 10**9, 0.5), GpuUsage(7 * 10**9, 8 * 10**9, 1.0))
+    nodes = {"one": NodeUsage(3 * 10**9, 16 * 10**9, gpus), "two": NodeUsage(10**9, 2 * 10**9)}
+    facts = RunResult(nodes=nodes).to_json()
+    run_dir = write_run(tmp_path / "run", stages=1, events=1, result=facts)
+    page = render(read_run(run_dir, in_short=True))
+    for cells in (
+        ("one", "3.0 GB", "16.0 GB", "2", "7.0 GB of 8.0 GB", "50%, 100%"),
+        ("two", "1.0 GB", "2.0 GB", "", "", ""),
+    ):
+        assert "".join(f"<td>{cell}</td>" for cell in cells) in page
 
 
 def test_only_tables_with_many_columns_limit_the_first_one(tmp_path: Path) -> None:

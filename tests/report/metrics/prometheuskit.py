@@ -105,7 +105,7 @@ def check_dashboard(executor: Executor, prometheus: Prometheus, name: str = "num
     empty = [query for query in queries() if not prometheus.ask(_as_asked(query, name))]
     assert [query for query in empty if "gpu" not in query] == []
     rules = [rule["expr"] for group in RULES["groups"] for rule in group["rules"]]  # type: ignore[attr-defined]
-    assert [prometheus.ask(rule) for rule in rules[2:]] == [[], []]
+    assert not any(prometheus.ask(rule) for rule in rules[2:])
     check_counts(prometheus, result, name)
 
 

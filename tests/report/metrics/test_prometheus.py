@@ -24,25 +24,29 @@ def test_promtool_finds_nothing_wrong(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-IDLE, FAILING, FULL = (
+IDLE, FAILING, FULL, FULL_GPU = (
     {"series": 'curator_last_progress_timestamp_seconds{run="r"}', "values": "0x40"},
     {"series": 'curator_tasks_total{run="r",stage="s",status="failed"}', "values": "6x40"},
-    {"series": 'curator_machine_memory_bytes{state="used"}', "values": "95x40"},
-)
+    {"series": 'curator_node_memory_bytes{run="r",node="n",state="used"}', "values": "95x40"},
+    {"series": 'curator_gpu_memory_bytes{run="r",node="n",gpu="1",state="used"}',
+     "values": "95x40"},
+)  # fmt: skip
 OTHERS = (
     {"series": 'curator_run_active{run="r"}', "values": "1x40"},
     {"series": 'curator_tasks_total{run="r",stage="s",status="ok"}', "values": "94x40"},
-    {"series": 'curator_machine_memory_bytes{state="limit"}', "values": "100x40"},
-)
+    {"series": 'curator_node_memory_bytes{run="r",node="n",state="limit"}', "values": "100x40"},
+    {"series": 'curator_gpu_memory_bytes{run="r",node="n",gpu="1",state="limit"}',
+     "values": "100x40"},
+)  # fmt: skip
+ALERTS = ("CuratorNoProgress", "CuratorFailures", "CuratorMemory", "CuratorGpuMemory")
 
 
 @pytest.mark.parametrize(
-    ("series", "alert"),
-    [(IDLE, "CuratorNoProgress"), (FAILING, "CuratorFailures"), (FULL, "CuratorMemory")],
+    ("series", "alert"), list(zip((IDLE, FAILING, FULL, FULL_GPU), ALERTS, strict=True))
 )
 def test_alerts_ring_when_they_should(series: dict[str, str], alert: str, tmp_path: Path) -> None:
     _, rules, _ = write_settings(str(tmp_path))
-    fine = [{**one, "values": "0x40"} for one in (FAILING, FULL) if one is not series]
+    fine = [{**one, "values": "0x40"} for one in (FAILING, FULL, FULL_GPU) if one is not series]
     given = [*OTHERS, *fine, series]
     moving = {**IDLE, "values": "0+60x40"}
     given += [] if series is IDLE else [moving]
@@ -57,7 +61,7 @@ def test_alerts_ring_when_they_should(series: dict[str, str], alert: str, tmp_pa
                     {"expr": f'count(ALERTS{{alertname="{name}"}}) or vector(0)',
                      "eval_time": "30m",
                      "exp_samples": [{"labels": "{}", "value": int(name == alert)}]}
-                    for name in ("CuratorNoProgress", "CuratorFailures", "CuratorMemory")
+                    for name in ALERTS
                 ],
             }
         ],

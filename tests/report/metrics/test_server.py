@@ -14,6 +14,7 @@ import pytest
 from curator_cli.commands.metrics_config import write_settings
 from curator_core import LocalExecutor, Pipeline, Task, processing_stage
 from curator_core.errors import PipelineError
+from curator_core.model.node_usage import GpuUsage, NodeUsage
 from curator_core.model.snapshot import RunSnapshot
 from curator_report.metrics.collector import families
 from curator_report.metrics.dashboard import queries
@@ -152,6 +153,26 @@ def test_no_path_is_a_label(tmp_path: Path) -> None:
     }
     assert "killed" in labels
     assert not any("/" in value for value in labels)
+
+
+def test_figures_of_nodes_have_their_names_as_labels() -> None:
+    nodes = {"one": NodeUsage(3, 16, (GpuUsage(7, 8, 0.5), GpuUsage(1, 8)))}
+    snapshot = RunSnapshot(0.0, "p", "Local", "running", 1.0, 0, 0, 0, 0, None, (), nodes=nodes)
+    found = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in families({"p": snapshot})
+        for sample in family.samples
+        if "node" in sample.labels
+    }
+    assert found == {
+        ("curator_node_memory_bytes", "p", "one", "used"): 3,
+        ("curator_node_memory_bytes", "p", "one", "limit"): 16,
+        ("curator_gpu_memory_bytes", "p", "one", "0", "used"): 7,
+        ("curator_gpu_memory_bytes", "p", "one", "0", "limit"): 8,
+        ("curator_gpu_memory_bytes", "p", "one", "1", "used"): 1,
+        ("curator_gpu_memory_bytes", "p", "one", "1", "limit"): 8,
+        ("curator_gpu_utilization_ratio", "p", "one", "0"): 0.5,
+    }
 
 
 def test_every_restart_has_a_kind() -> None:

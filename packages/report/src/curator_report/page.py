@@ -10,7 +10,8 @@ from curator_core import QuarantineRecord, StageCounts
 from curator_core.errors import CuratorError
 from curator_core.io.filesystems import join
 from curator_core.io.statistics import read_summary
-from curator_core.model.formatting import count, counted, duration, figure, share, shortened
+from curator_core.model.formatting import count, counted, duration, figure, share, shortened, size
+from curator_core.model.node_usage import NodeUsage
 from curator_core.run.directory import RunDirectory
 
 from curator_report.bottleneck import ReportedBottleneck, bottleneck_of
@@ -100,6 +101,7 @@ class PageData:
     scores: ScoreFigures
     models: Rows
     metrics: Rows
+    nodes: Rows
     changed: Samples
     dropped: Samples
     data: Sequence[ColumnFigures]
@@ -137,6 +139,7 @@ def page_data(record: RunRecord) -> PageData:
         scores=score_figures(result.stages, record.facts.get("plan", [])),
         models=_models(result.stages)[:_MOST_ROWS],
         metrics=_metrics(result.stages)[:_MOST_ROWS],
+        nodes=[_node(name, usage) for name, usage in result.nodes.items()][:_MOST_ROWS],
         changed=changed_records(samples),
         dropped=dropped_records(samples),
         data=data,
@@ -224,6 +227,19 @@ def _metrics(stages: dict[str, StageCounts]) -> Rows:
         [f"{stage}: {name}", count(one.count), *map(figure, (one.mean, one.min, one.max, one.sum))]
         for stage, counts in stages.items()
         for name, one in counts.metrics.items()
+    ]
+
+
+def _node(name: str, usage: NodeUsage) -> Sequence[str]:
+    gpus = usage.gpus
+    fullest = max(gpus, key=lambda gpu: gpu.memory_share, default=None)
+    return [
+        name,
+        size(usage.used_bytes),
+        size(usage.total_bytes),
+        count(len(gpus)) if gpus else "",
+        f"{size(fullest.used_bytes)} of {size(fullest.total_bytes)}" if fullest else "",
+        ", ".join(f"{gpu.utilization:.0%}" for gpu in gpus if gpu.utilization is not None),
     ]
 
 

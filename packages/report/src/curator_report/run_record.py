@@ -11,6 +11,7 @@ from curator_core import QuarantineRecord, RunResult, StageCounts
 from curator_core.errors import InputError, ResumeError
 from curator_core.io.filesystems import is_local, join, open_filesystem
 from curator_core.model.formatting import count, counted
+from curator_core.model.node_usage import NodeUsage
 from curator_core.model.snapshot import RunSnapshot
 from curator_core.model.usage import Usage
 from curator_core.run.commits import replay_journal, root_of
@@ -160,6 +161,7 @@ def _summary_result(path: str, facts: dict[str, Any]) -> RunResult:
 def _add_recorded(result: RunResult, recorded: dict[str, Any]) -> None:
     result.stages |= {n: StageCounts.from_json(c) for n, c in recorded.get("stages", {}).items()}
     result.usages = {n: Usage.from_json(u) for n, u in recorded.get("usages", {}).items()}
+    result.nodes = {n: NodeUsage.from_json(u) for n, u in recorded.get("nodes", {}).items()}
     result.worker_restarts = dict(recorded.get("worker_restarts", {}))
     result.is_complete = bool(recorded.get("is_complete", False))
     result.notes = list(recorded.get("notes", []))
@@ -172,6 +174,7 @@ def _add_latest(result: RunResult, latest: RunSnapshot) -> None:
             newest = max(settled, stage.counts, key=lambda counts: counts.tasks_in)
             result.stages[stage.name] = replace(newest, scores=settled.scores)
             result.usages[stage.name] = stage.usage
+    result.nodes = dict(latest.nodes)
     result.worker_restarts = dict(latest.restarts)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from curator_core.model.node_usage import NodeUsage
 from curator_core.model.records import StageCounts
 from curator_core.model.usage import Usage
 
@@ -33,6 +34,8 @@ class ExecutorState:
     """Bytes in the object store; `spilled_bytes` of them are on disk."""
     spilled_bytes: int = 0
     store_limit_bytes: int = 0
+    nodes: Mapping[str, NodeUsage] = field(default_factory=dict)
+    """Usage of the nodes by name. Empty if the executor runs only on the driver's machine."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ class RunSnapshot:
     """Quarantined tasks by stage."""
     last_progress: float = 0.0
     is_stopping: bool = False
+    nodes: Mapping[str, NodeUsage] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything that another process needs to show the run."""
@@ -99,6 +103,7 @@ class RunSnapshot:
             "workers": dict(state.workers),
             "stored_bytes": state.stored_bytes,
             "spilled_bytes": state.spilled_bytes,
+            "nodes": {name: usage.to_json() for name, usage in self.nodes.items()},
         }
 
     @classmethod
@@ -109,7 +114,9 @@ class RunSnapshot:
             spilled_bytes=facts["spilled_bytes"],
         )
         stages = tuple(StageSnapshot.from_json(stage) for stage in facts["stages"])
-        return cls(**{name: facts[name] for name in _PLAIN}, stages=stages, executor_state=state)
+        nodes = {name: NodeUsage.from_json(usage) for name, usage in facts["nodes"].items()}
+        plain = {name: facts[name] for name in _PLAIN}
+        return cls(**plain, stages=stages, executor_state=state, nodes=nodes)
 
     def in_short(self) -> dict[str, Any]:
         """Return the few numbers per stage that a timeline is drawn from."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 from curator_core.errors import PipelineError
 from curator_core.model.documents import DocumentBatch
 from curator_core.model.files import FileGroup
+from curator_core.model.node_usage import NodeUsage
 from curator_core.model.optional_dependencies import notebook_view
 from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.model.tasks import AnyTask, Empty
@@ -82,6 +83,9 @@ class RunResult(Sequence[AnyTask]):
     usages: dict[str, Usage] = field(default_factory=dict)
     """Resource usage per stage, of this attempt at the run."""
 
+    nodes: dict[str, NodeUsage] = field(default_factory=dict)
+    """The most that each node used, in this attempt at the run."""
+
     dropped_files: list[str] = field(default_factory=list)
     """Files of dropped records, from stages that keep these."""
 
@@ -145,6 +149,7 @@ class RunResult(Sequence[AnyTask]):
             "is_complete": self.is_complete,
             "stages": {name: counts.to_json() for name, counts in self.stages.items()},
             "usages": {name: usage.to_json() for name, usage in self.usages.items()},
+            "nodes": {name: usage.to_json() for name, usage in self.nodes.items()},
         }
 
 

@@ -9,6 +9,7 @@ from curator_core.logs import log
 from curator_core.model.crash_attribution import Blame
 from curator_core.model.formatting import counted
 from curator_core.model.lineage import Lineage, source_of
+from curator_core.model.node_usage import ThisMachine
 from curator_core.model.policies import ATTEMPTS_BEFORE_QUARANTINE
 from curator_core.model.records import QuarantineRecord, StageCounts, kind_of, payload_of
 from curator_core.model.reports import CallReport, CompactReport, Part
@@ -31,6 +32,7 @@ from curator_core.run.ledger import (
     result_records,
     subtract_retried_failures,
 )
+from curator_core.run.node_peaks import NodePeaks
 from curator_core.run.permissions import RunDirectoryDeletedError
 from curator_core.run.result import RunResult
 from curator_core.run.resume import RemainingSources
@@ -83,6 +85,8 @@ class ActiveRun:
         self._holds = plan.stages[-1].stage.writes
         self._started = time.monotonic()
         self._tainted: set[str] = set()
+        self._nodes = NodePeaks(self.result)
+        self._this_machine = ThisMachine()
         self._failures = FailureCounter(plan, store.run_dir)
         self._snapshots = SnapshotEmitter(self.events, self.snapshot)
         self._samples = SampleEvents(plan, self.events)
@@ -126,8 +130,9 @@ class ActiveRun:
         for one in (self.totals, *self._ledger.accounts(), *self.counts_in_progress.values()):
             add_to(counts, one)
         state = ExecutorState()
-        if self.executor_state and status == "running":  # there are no workers afterwards
-            state = self.executor_state()
+        if status == "running":  # there are no workers afterwards
+            state = self.executor_state() if self.executor_state else state
+            self._nodes.add(state.nodes or self._this_machine())
         return RunSnapshot(
             time=time.time(),
             name=self.plan.name,
@@ -144,6 +149,7 @@ class ActiveRun:
             restarts=dict(self.result.worker_restarts),
             quarantined=dict(self._quarantined_tasks),
             is_stopping=self.stopping.is_requested,
+            nodes=self._nodes.latest,
         )
 
     def add_source_label(self, error: StageError) -> StageError:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from curator_core.model.snapshot import ExecutorState, Queue
+from curator_ray.cluster.node_usage import NodeUsageMonitor
 from curator_ray.cluster.object_store import StoreMonitor
 
 from curator_streaming.engine.workers import WorkerRecord, WorkerSet
@@ -17,9 +18,10 @@ _NOTABLE_S = 1.0
 class StateReader:
     """Reads the state of the workers and queues; called in the driving thread."""
 
-    def __init__(self, workers: WorkerSet, scheduler: Scheduler) -> None:
+    def __init__(self, workers: WorkerSet, scheduler: Scheduler, nodes: NodeUsageMonitor) -> None:
         self._workers = workers
         self._scheduler = scheduler
+        self._nodes = nodes
         self._store = StoreMonitor()
 
     def __call__(self) -> ExecutorState:
@@ -35,6 +37,7 @@ class StateReader:
             store.used,
             store.spilled,
             store.limit,
+            self._nodes.latest(),
         )
 
 

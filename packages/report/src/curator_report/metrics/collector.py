@@ -15,7 +15,6 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
 from curator_report.metrics import names
-from curator_report.metrics.machine import machine_families
 
 _MOST_ENDED = 16
 """Number of ended runs that are still reported."""
@@ -55,7 +54,6 @@ class Collected(Collector):
             snapshots = dict(self._snapshots)
             self.asked_at = [*self.asked_at[-1:], time.monotonic()]
         yield from families(snapshots)
-        yield from machine_families()
 
     def describe(self) -> Iterable[Family]:
         return ()

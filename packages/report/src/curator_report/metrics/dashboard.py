@@ -80,12 +80,13 @@ ROWS: dict[str, tuple[Panel, ...]] = {
     ),
     "Is there room?": (
         Panel("Most memory of a worker", f"curator_rss_peak_bytes{_RUN}", unit="bytes"),
-        Panel("Memory of the driver's machine", "curator_machine_memory_bytes",
-              "{{instance}} {{state}}", "bytes"),
+        Panel("Memory of nodes", f"curator_node_memory_bytes{_RUN}", "{{node}} {{state}}",
+              "bytes"),
         Panel("Object store", f"curator_object_store_bytes{_RUN}", "{{state}}", "bytes"),
         Panel("Spilled to disks", f"curator_spilled_bytes_total{_RUN}", "{{run}}", "bytes"),
-        Panel("GPU memory", "curator_gpu_memory_bytes", "{{instance}} {{gpu}} {{state}}", "bytes"),
-        Panel("GPUs at work", "curator_gpu_utilization_ratio", "{{instance}} {{gpu}}",
+        Panel("GPU memory", f"curator_gpu_memory_bytes{_RUN}", "{{node}} {{gpu}} {{state}}",
+              "bytes"),
+        Panel("GPUs at work", f"curator_gpu_utilization_ratio{_RUN}", "{{node}} {{gpu}}",
               "percentunit"),
     ),
 }  # fmt: skip

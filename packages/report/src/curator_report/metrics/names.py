@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from curator_core.model.node_usage import GpuUsage
 from curator_core.model.snapshot import RunSnapshot, StageSnapshot
 
 PREFIX = "curator_"
@@ -71,6 +72,30 @@ def kind_of_restart(reason: str) -> str:
     return next(found, "died")
 
 
+def _node_memory(snapshot: RunSnapshot) -> Iterator[Sample]:
+    for node, usage in snapshot.nodes.items():
+        yield (node, "used"), usage.used_bytes
+        yield (node, "limit"), usage.total_bytes
+
+
+def _gpu_memory(snapshot: RunSnapshot) -> Iterator[Sample]:
+    for node, index, gpu in _gpus(snapshot):
+        yield (node, index, "used"), gpu.used_bytes
+        yield (node, index, "limit"), gpu.total_bytes
+
+
+def _gpu_utilization(snapshot: RunSnapshot) -> Iterator[Sample]:
+    for node, index, gpu in _gpus(snapshot):
+        if gpu.utilization is not None:
+            yield (node, index), gpu.utilization
+
+
+def _gpus(snapshot: RunSnapshot) -> Iterator[tuple[str, str, GpuUsage]]:
+    for node, usage in snapshot.nodes.items():
+        for index, gpu in enumerate(usage.gpus):
+            yield node, str(index), gpu
+
+
 def _tasks(stage: StageSnapshot) -> Iterator[Sample]:
     """Yield settled counts only: others fall when a source is run again, and counters must not."""
     counts = stage.settled
@@ -116,6 +141,12 @@ OF_RUNS = (
            _store, ("state",)),
     Metric("spilled_bytes", "counter", "What went from object stores to disks.",
            _plain(lambda snapshot: snapshot.executor_state.spilled_bytes)),
+    Metric("node_memory_bytes", "gauge", "Memory of each node, or of its container.",
+           _node_memory, ("node", "state")),
+    Metric("gpu_memory_bytes", "gauge", "Memory of each GPU.", _gpu_memory,
+           ("node", "gpu", "state")),
+    Metric("gpu_utilization_ratio", "gauge", "Share of the time that each GPU worked.",
+           _gpu_utilization, ("node", "gpu")),
     Metric("last_progress_timestamp_seconds", "gauge", "When anything last moved.",
            _plain(lambda snapshot: snapshot.last_progress)),
     Metric("run_seconds", "gauge", "How long the run has been going on.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from curator_core import PlannedStage
 from curator_core.errors import CuratorError, StageError
+from curator_ray.cluster.node_usage import NodeUsageMonitor
 from curator_ray.cluster.nodes import NodeFacts
 from curator_ray.cluster.survey import Survey
 from curator_ray.executor import FORCED_STOP_S
@@ -108,7 +109,8 @@ class Driver:
         self._next_check = self._next_survey = 0.0
         self._next_progress_line = time.monotonic() + self._options.logging_interval
         self._failure: CuratorError | None = None
-        self._run.executor_state = StateReader(self._workers, self._scheduler)
+        self._nodes = NodeUsageMonitor(lambda: self._survey.facts, self._used_nodes)
+        self._run.executor_state = StateReader(self._workers, self._scheduler, self._nodes)
         self._thread = threading.Thread(target=self._drive, name="curator-streaming", daemon=True)
         self._handlers: dict[type, Callable[[Any], None]] = {
             actions.StartWorker: self._start_worker,
@@ -143,6 +145,7 @@ class Driver:
         self._thread.join(_LAST_TIMEOUT_S if self._is_aborted else None)
         if self._thread.is_alive():  # something holds it up, a file system for example
             self._is_abandoned = True
+            self._nodes.close()
             self._workers.stop_all()
 
     def _drive(self) -> None:
@@ -150,6 +153,8 @@ class Driver:
         try:
             for node in self._survey.facts.nodes:
                 self._reservations.request(node)
+            if not self._survey.is_exclusive:  # a private cluster is this machine
+                self._nodes.start()
             while not (self._is_over or self._is_aborted):
                 self._turn()
         except BaseException as error:  # noqa: BLE001 - raised again in the consumer's thread
@@ -158,6 +163,7 @@ class Driver:
             return
         try:
             self._stalls.close()
+            self._nodes.close()
             is_hurried = self._run.stopping.is_requested
             self._workers.stop_all(FORCED_STOP_S if is_hurried else LAST_TEARDOWN_TIMEOUT_S)
             self._reservations.close()
@@ -306,6 +312,9 @@ class Driver:
             self._run.result.notes.append(action.reason)
 
     # Regular checks
+
+    def _used_nodes(self) -> set[str]:
+        return {record.node for record in list(self._workers.records.values())}
 
     @property
     def _check_at(self) -> float:
