@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from curator_cli.commands.run import RunFlags
+from curator_core.errors import PipelineError
 from curator_core.run.run import ActiveRun
 
 Curate = Callable[..., Any]
@@ -131,6 +132,27 @@ def test_workers_alone_apply_to_the_default_executor(curate: Curate, workspace: 
     result = curate("run", "recipe.yaml", "--workers", "-1")
     assert result.code == 2
     assert "-1 is not in the range" in result.err
+
+
+def test_a_dashboard_is_an_option_of_the_executor(
+    curate: Curate, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    streaming = pytest.importorskip("curator_streaming")
+    seen: list[object] = []
+
+    def run(pipeline: object, executor: object, *_: object) -> None:
+        seen.append(executor)
+        raise PipelineError("far enough")
+
+    monkeypatch.setattr("curator_cli.commands.run._run", run)
+    result = curate("run", "recipe.yaml", "--dashboard", "--executor", "streaming")
+    assert "far enough" in result.err
+    [executor] = seen
+    assert isinstance(executor, streaming.StreamingExecutor)
+    assert executor.options.dashboard
+    refused = curate("run", "recipe.yaml", "--dashboard")
+    assert (refused.code, len(seen)) == (2, 1)
+    assert "local' has no dashboard; use --executor streaming" in refused.err
 
 
 def test_workers_of_a_cluster_are_not_counted(curate: Curate) -> None:

@@ -121,6 +121,17 @@ class TestOptions:
 
         assert len(result.quarantined) == 10
 
+    def test_the_dashboard_of_a_cluster_is_logged(
+        self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("RAY_OVERRIDE_DASHBOARD_URL", "http://there:8265")
+
+        with caplog.at_level("INFO", logger="curator_core"):
+            result = ran(Same(), config={"dashboard": True})
+
+        assert result.sources_done == 10
+        assert any("dashboard is at http://there:8265" in r.getMessage() for r in caplog.records)
+
     def test_progress_is_logged_every_interval(self, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level("INFO", logger="curator_core"):
             ran(Pid(), data=range(150), config={"logging_interval": 0.3})

@@ -40,6 +40,7 @@ class TestConfig:
             ),
             ({"slots_per_worker": 1.5}, "slots_per_worker is 1.5, but must be a whole number"),
             ({"ignore_failures": "no"}, "ignore_failures is 'no', but must be True or False"),
+            ({"dashboard": 8265}, "dashboard is 8265, but must be True or False"),
             ({"object_store_gb": 0}, "object_store_gb is 0, but must be more than 0"),
             ({"shrink_limit_s": 0}, "shrink_limit_s is 0, but must be more than 0"),
             ({"worker_restart_interval_m": -1}, "worker_restart_interval_m is -1, but must be 0"),

@@ -1,9 +1,9 @@
 """Options that several commands share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -134,7 +134,7 @@ class RecipeArguments:
         """Return the recipe with all changes applied, or raise with every problem in it."""
         from curator_core.plugins.registry import plugins
 
-        from curator_cli.recipes import apply_settings, load_recipe
+        from curator_cli.recipes import load_recipe
 
         if self.executor:
             plugins().executors.load(self.executor)  # else its problems would be blamed on --set
@@ -143,12 +143,26 @@ class RecipeArguments:
         recipe = load_recipe(self.path, settings, permissions=self.permissions)
         if self.workers is None:
             return recipe
-        name = executor_name(recipe)
-        refuse_workers(name)  # the executor's own error would not mention --set or --executor local
-        more_settings = [f"executor.workers={self.workers}"]
-        if recipe.executor_options is None:
-            more_settings.insert(0, f"executor={name}")
-        return apply_settings(recipe, more_settings)
+        return with_executor_option(recipe, "workers", str(self.workers))
+
+
+_REFUSALS = {
+    "workers": "has as many workers as its cluster holds; give a step its num_workers "
+    "(--set steps.<id>.num_workers=2), or use --executor local",
+    "dashboard": "has no dashboard; use --executor streaming (pip install curator-streaming)",
+}
+
+
+def with_executor_option(recipe: "Recipe", option: str, value: str) -> "Recipe":
+    """Return the recipe with an option of its executor, or of the default one."""
+    from curator_cli.recipes import apply_settings
+
+    name = executor_name(recipe)
+    refuse_without_option(name, option)
+    settings = [f"executor.{option}={value}"]
+    if recipe.executor_options is None:
+        settings.insert(0, f"executor={name}")
+    return apply_settings(recipe, settings)
 
 
 def executor_name(recipe: "Recipe | None" = None) -> str:
@@ -161,18 +175,19 @@ def executor_name(recipe: "Recipe | None" = None) -> str:
     return plugins().executors.name_of(kind) or "local"
 
 
-def refuse_workers(executor: str) -> None:
-    """Raise if the executor has no `workers` option, as executors on a cluster do not."""
+def refuse_without_option(executor: str, option: str) -> None:
+    """Raise if the executor lacks an option: its own error would not mention the flag."""
     from curator_core.errors import PipelineError
     from curator_core.plugins.registry import plugins
 
     from curator_cli.recipes.options import options_of
 
-    if "workers" not in options_of(plugins().executors.load(executor)).options:
-        raise PipelineError(
-            f"--workers: the executor {executor!r} has as many workers as its cluster holds; give "
-            "a step its num_workers (--set steps.<id>.num_workers=2), or use --executor local"
-        )
+    table = options_of(plugins().executors.load(executor)).options
+    names = set(table)
+    for kind in get_args(table["options"].annotation) if "options" in table else ():
+        names |= {field.name for field in fields(kind)} if is_dataclass(kind) else set()
+    if option not in names:
+        raise PipelineError(f"--{option}: the executor {executor!r} {_REFUSALS[option]}")
 
 
 def executor_for(recipe: "Recipe") -> tuple["Executor", str]:

@@ -133,6 +133,6 @@ class TestPrivateCluster:
         first, dashboard, small, left = output.splitlines()
         assert first.startswith("no private Ray cluster could be started: ")
         assert first.endswith("set RAY_ADDRESS to its address")
-        assert dashboard.endswith("; for a dashboard: pip install 'ray[default]'")
+        assert dashboard.endswith("dashboard is not installed here: pip install 'ray[default]'")
         assert small.endswith("; give object_store_gb=0.08 or more")
         assert left == "[]"

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from curator_core.errors import BudgetError, PipelineError
 
-from curator_cli.options import RecipeArguments, on_recipe, recipe_text, with_output
+from curator_cli.options import (
+    RecipeArguments,
+    on_recipe,
+    recipe_text,
+    with_executor_option,
+    with_output,
+)
 from curator_cli.output import Screen, logged
 
 if TYPE_CHECKING:
@@ -56,6 +62,9 @@ KEPT_NOTHING = 6
     flag_value="true",
     help="Serve metrics to Prometheus: at 9464 or the next free port, at PORT, or at HOST:PORT.",
 )
+@click.option(
+    "--dashboard", is_flag=True, help="Start Ray's dashboard on this machine, and show where it is."
+)
 @click.option("--logs", is_flag=True, help="Show what stages print on workers of a cluster.")
 @click.option("--quiet", is_flag=True, help="Only print errors.")
 @with_output
@@ -67,6 +76,8 @@ def run(screen: Screen, arguments: RecipeArguments, **options: Any) -> None:
     """
     chosen = RunFlags(**options)
     recipe = arguments.recipe(*chosen.settings())
+    if chosen.dashboard:
+        recipe = with_executor_option(recipe, "dashboard", "true")
     if recipe.workflow is not None:
         run_workflow(screen, recipe, chosen)
         return
@@ -101,6 +112,7 @@ class RunFlags:
     quiet: bool = False
     logs: bool = False
     metrics: str | None = None
+    dashboard: bool = False
     prune: bool = False
     yes: bool = False
     keep_removed: bool = False

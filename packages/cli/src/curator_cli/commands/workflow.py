@@ -230,14 +230,14 @@ def _run(screen: Screen, name: str, table: "OptionTable", values: dict[str, Any]
 
 
 def _executor(name: str | None, workers: int | None) -> dict[str, Any] | None:
-    from curator_cli.options import executor_name, refuse_workers
+    from curator_cli.options import executor_name, refuse_without_option
 
     if name is None and workers is None:
         return None
     name = name or executor_name()
     if workers is None:
         return {"name": name}
-    refuse_workers(name)
+    refuse_without_option(name, "workers")
     return {"name": name, "workers": workers}
 
 

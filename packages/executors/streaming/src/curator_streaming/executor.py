@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -52,6 +52,16 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
         config: Mapping[str, Any] | None = None,
     ) -> None:
         self.options = resolve_options(options, config, StreamingOptions, self.title)
+
+    def connected(self, plan: Plan) -> "AbstractContextManager[Connection]":
+        from curator_ray.cluster.connection import connected
+        from curator_ray.cluster.private import PrivateCluster
+
+        options = self.options
+        private = PrivateCluster(
+            object_store_gb=options.object_store_gb, dashboard=options.dashboard
+        )
+        return connected(options.address, private)
 
     def hint_problems(self, plan: Plan) -> Iterable[str]:
         for planned in plan.stages:
@@ -135,6 +145,10 @@ class StreamingExecutor(RayExecutor[StreamingOptions]):
 
         from curator_streaming.engine.driver import EngineContext
 
+        if self.options.dashboard:
+            from curator_ray.cluster.dashboard import log_dashboard
+
+            log_dashboard(connection)
         stores = [node.object_store_gb * 1e9 for node in survey.facts.nodes]
         settings = self.options.settings(sum(stores), max(stores, default=0.0))
         launcher = WorkerLauncher(

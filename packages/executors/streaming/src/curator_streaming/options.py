@@ -95,6 +95,10 @@ class StreamingOptions:
     object_store_gb: float | None = None
     """Size of a private cluster's object store; by default Ray decides."""
 
+    dashboard: bool = False
+    """Start a private cluster with Ray's dashboard on 127.0.0.1, and log the address of the
+    cluster's dashboard. Needs `pip install 'ray[default]'`."""
+
     def __post_init__(self) -> None:
         problems = list(self._problems())
         if problems:
@@ -122,8 +126,9 @@ class StreamingOptions:
         """Yield options of the wrong type, such as a number in quotes."""
         names = (*_ABOVE_ZERO, *_ZERO_OR_MORE, "cpu_allocation_percentage")
         yield from number_problems(self, names, _WHOLE)
-        if not isinstance(self.ignore_failures, bool):
-            yield f"ignore_failures is {self.ignore_failures!r}, but must be True or False"
+        for name in ("ignore_failures", "dashboard"):
+            if not isinstance(value := getattr(self, name), bool):
+                yield f"{name} is {value!r}, but must be True or False"
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "StreamingOptions":

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,11 @@ from curator_ray.temp_folders import FolderLock, remove_abandoned_folders
 LOG = logging.getLogger("curator_core")
 
 CLUSTER_FOLDER_PREFIX = "curator-ray-"
+
+_DASHBOARD_MODULES = ("aiohttp", "aiohttp_cors", "opencensus", "opentelemetry")
+
+TOKEN_FILE = "dashboard-token"
+"""In the cluster's folder: what its dashboard asks a browser for."""
 
 _KEEP_RECENT_S = 600.0
 """Folders that changed this recently may still belong to a working guard."""
@@ -69,6 +75,8 @@ class RunningCluster:
     """A private cluster that runs, and that this process is connected to."""
 
     def __init__(self, options: PrivateCluster, runtime_env: Mapping[str, Any] | None) -> None:
+        if options.dashboard and not all(map(find_spec, _DASHBOARD_MODULES)):
+            raise ClusterError("Ray's dashboard is not installed here: pip install 'ray[default]'")
         parent = _short_temp_folder()
         remove_abandoned_folders(parent, CLUSTER_FOLDER_PREFIX, _KEEP_RECENT_S)
         self.folder = tempfile.mkdtemp(prefix=CLUSTER_FOLDER_PREFIX, dir=parent)
@@ -121,6 +129,8 @@ class RunningCluster:
                 **arguments,
             )
             _warn_if_reachable(ray.nodes())  # type: ignore[no-untyped-call]
+            if options.dashboard and (token := os.environ.get("RAY_AUTH_TOKEN")):
+                Path(self.folder, TOKEN_FILE).write_text(token)
 
 
 def _ray_environment(options: PrivateCluster) -> dict[str, str]:
@@ -141,8 +151,6 @@ def _warn_if_reachable(nodes: list[dict[str, Any]]) -> None:
 
 
 def _hint(error: Exception) -> str:
-    if "dashboard" in str(error):
-        return "for a dashboard: pip install 'ray[default]'"
     if "minimum allowed" in str(error):
         return "give object_store_gb=0.08 or more"
     return "if a cluster runs already, set RAY_ADDRESS to its address"
