@@ -1,15 +1,19 @@
 """Stages that tell where they ran, and clusters of several nodes on this machine."""
 
+import json
 import os
+import socket
+import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 from curator_core import (
     Executor,
     NodeInfo,
@@ -224,6 +228,95 @@ def grid(folder: str, *nodes: dict[str, Any]) -> Iterator[Grid]:
         with quiet_ray():
             ray.shutdown()
             cluster.shutdown()
+
+
+@contextmanager
+def autoscaling_cluster(folder: str, cpus: int, **types: dict[str, Any]) -> Iterator[str]:
+    """Start a head whose autoscaler starts nodes of these types on this machine; give its address.
+
+    Like `ray.cluster_utils.AutoscalingCluster`, which ends every Ray process of the machine first,
+    and needs a file that Ray's wheel does not have.
+    """
+    address = f"127.0.0.1:{_free_port()}"
+    config = Path(folder, "autoscaling.json")
+    head = {"resources": {"CPU": cpus}, "node_config": {}, "max_workers": 0}
+    config.write_text(json.dumps(_AUTOSCALING | {
+        "provider": _AUTOSCALING["provider"] | {"gcs_address": address},
+        "available_node_types": {_HEAD_TYPE: head, **types},
+    }))  # fmt: skip
+    mark = f"{folder}-autoscaling"
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    command = f"""
+        ray start --head --block --port={address.split(":")[1]} --node-ip-address=127.0.0.1
+        --num-cpus={cpus} --object-store-memory={STORE_BYTES} --include-dashboard=false
+        --disable-usage-stats --autoscaling-config={config}
+    """
+    with Path(folder, "head.log").open("w") as log:
+        head_process = subprocess.Popen(
+            command.split(),
+            env={
+                **inherited,
+                "CURATOR_TEST": mark,
+                "RAY_TMPDIR": folder,
+                "RAY_AUTH_MODE": "disabled",
+                "RAY_FAKE_CLUSTER": "1",
+                "RAY_enable_autoscaler_v2": "1",
+                "RAY_CLOUD_INSTANCE_ID": _HEAD_ID,
+                "RAY_OVERRIDE_NODE_ID_FOR_TESTING": _HEAD_ID,
+                "AUTOSCALER_UPDATE_INTERVAL_S": "1",
+            },
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        assert eventually(lambda: "Ray runtime started" in Path(folder, "head.log").read_text())
+        yield address
+    finally:
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get("CURATOR_TEST") == mark:
+                    process.kill()
+        head_process.wait()
+
+
+_HEAD_ID = "f" * 51 + "00000"
+_HEAD_TYPE = "ray.head.default"
+_AUTOSCALING: dict[str, Any] = {
+    "cluster_name": "test",
+    "max_workers": 8,
+    "provider": {
+        "type": "external",
+        "module": "ray.autoscaler._private.fake_multi_node.node_provider.FakeMultiNodeProvider",
+        "use_node_id_as_ip": True,
+        "disable_node_updaters": True,
+        "disable_launch_config_check": True,
+        "launch_multiple": True,
+        "head_node_id": _HEAD_ID,
+    },
+    "head_node_type": _HEAD_TYPE,
+    "auth": {},
+    "upscaling_speed": 1.0,
+    "idle_timeout_minutes": 0.05,
+    "docker": {},
+    "initialization_commands": [],
+    "setup_commands": [],
+    "head_setup_commands": [],
+    "worker_setup_commands": [],
+    "head_start_ray_commands": [],
+    "worker_start_ray_commands": [],
+    "file_mounts": {},
+    "cluster_synced_files": [],
+    "file_mounts_sync_continuously": False,
+    "rsync_exclude": [],
+    "rsync_filter": [],
+}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def say(*words: object) -> None:

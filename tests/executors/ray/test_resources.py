@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, Task
 from curator_core.plan.plan import Plan
+from curator_ray import resources
+from curator_ray.cluster.autoscaler import Autoscaler, node_types
 from curator_ray.cluster.nodes import ClusterFacts, NodeFacts
 from curator_ray.resources import (
     actor_options,
@@ -168,6 +170,68 @@ class TestUnmetDemands:
         [problem] = unmet_demands(plan_of(resources=halves, num_workers=9), CLUSTER)
         assert "asks for 9 workers, but there is room for 8 of its size" in problem
         assert not list(unmet_demands(plan_of(num_workers=99), CLUSTER))
+
+
+class TestUnmetDemandsWithAnAutoscaler:
+    """The cluster has one, and no node with what is asked for."""
+
+    TYPES = node_types(
+        {
+            "cpu": {"CPU": 32},
+            "h100": {"CPU": 8, "GPU": 8, "accelerator_type:H100": 8, "memory": 64e9},
+        }
+    )
+
+    @pytest.fixture(autouse=True)
+    def autoscaler(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.types: tuple[NodeFacts, ...] = ()
+        monkeypatch.setattr(resources, "find_autoscaler", lambda: Autoscaler(self.types))
+
+    def problems(self, types: tuple[NodeFacts, ...] = (), **changes: Any) -> list[str]:
+        self.types = types
+        return list(unmet_demands(plan_of(**changes), ClusterFacts((CPU_NODE,))))
+
+    @pytest.mark.parametrize(
+        "wanted",
+        [
+            Resources(cpus=32),
+            Resources(gpus=1),
+            Resources(gpus=8, accelerator="H100"),
+            Resources(gpu_memory_gb=70),
+            Resources(cpus=1, labels={"zone": "a"}),
+        ],
+    )
+    @pytest.mark.parametrize("types", [(), TYPES])
+    def test_what_a_type_may_bring_is_accepted(
+        self, wanted: Resources, types: tuple[NodeFacts, ...]
+    ) -> None:
+        assert not self.problems(types, resources=wanted)
+
+    @pytest.mark.parametrize(
+        "wanted",
+        [
+            Resources(gpus=1, accelerator="L4"),
+            Resources(gpus=16),
+            Resources(cpus=33),
+            Resources(gpus=1, memory_gb=65),
+            Resources(custom={"tpu": 1}),
+        ],
+    )
+    def test_what_no_type_brings_is_refused_with_the_types(self, wanted: Resources) -> None:
+        [problem] = self.problems(self.TYPES, resources=wanted)
+        assert "stage 1 'work' asks for" in problem
+        assert all(known in problem for known in ("16 CPU", "32 CPU", "8 H100 GPU"))
+
+    def test_workers_that_hold_devices_may_need_more_nodes(self) -> None:
+        assert not self.problems(self.TYPES, resources=Resources(gpus=1), num_workers=20)
+
+    def test_what_no_node_can_ever_have_is_refused(self) -> None:
+        [problem] = self.problems(resources=Resources(gpus=1.5))
+        assert "must be a whole number" in problem
+
+    def test_it_is_not_looked_for_without_need(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(resources, "find_autoscaler", lambda: pytest.fail("looked for"))
+        assert not self.problems(resources=Resources(cpus=1))
 
 
 PLAIN, SMALL = NodeFacts("plain", cpus=4), NodeFacts("small", cpus=1)

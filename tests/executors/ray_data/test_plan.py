@@ -7,6 +7,7 @@ import pytest
 from curator_core import Pipeline, ProcessingStage, Resources, Task
 from curator_core.plan.plan import Plan
 from curator_core.testing.contract.stages import Adds, Lives
+from curator_ray.cluster.autoscaler import Autoscaler
 from curator_ray.cluster.nodes import ClusterFacts, NodeFacts
 from curator_ray_data.plan import (
     Operator,
@@ -255,6 +256,18 @@ class TestRefusals:
         half = Adds(1).with_(resources=Resources(gpus=0.5, cpus=1))
 
         assert list(find_problems(plan_of(half, half), GPUS)) == []
+
+    def test_what_an_autoscaler_may_bring_is_accepted(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for module in ("curator_ray.resources", "curator_ray_data.plan"):
+            monkeypatch.setattr(f"{module}.find_autoscaler", Autoscaler)
+        share, whole = Resources(gpu_memory_gb=60), Resources(gpus=2)
+        plan = plan_of(Adds(1).with_(resources=share), Adds(1).with_(resources=whole))
+
+        assert list(find_problems(plan, TWO_CPUS)) == []
+        first, second = shares_of(operators_of(plan.stages), TWO_CPUS)
+        assert (first.size.gpus, second.size.gpus) == (1, 2)
 
     @pytest.mark.parametrize("second", [80.0, None])
     def test_gpu_memory_on_gpus_of_several_sizes(self, second: float | None) -> None:

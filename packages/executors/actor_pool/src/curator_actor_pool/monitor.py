@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from curator_core import PlannedStage
 from curator_core.errors import ResourceError
 from curator_core.model.snapshot import ExecutorState, Queue
+from curator_ray.cluster.autoscaler import NodeRequests
 from curator_ray.cluster.nodes import NodeFacts
 from curator_ray.cluster.object_store import StoreMonitor
 from curator_ray.cluster.survey import Survey
@@ -59,6 +60,7 @@ class RunMonitor:
         self._reservations = Reservations(
             lambda node: self._our_part(node).cpus, is_exclusive=survey.is_exclusive
         )
+        self._node_requests = NodeRequests()
         self._next_poll = self._next_node_poll = 0.0
         self._hardware_missing_since: float | None = None
         self._has_warned = False
@@ -70,6 +72,7 @@ class RunMonitor:
         return self._run.stopping.is_requested
 
     def close(self) -> None:
+        self._node_requests.withdraw()
         self._reservations.close()
 
     def poll(self, planned: PlannedStage, on_death: OnDeath) -> None:
@@ -100,6 +103,7 @@ class RunMonitor:
 
     def _poll_nodes(self, on_death: OnDeath) -> None:
         changes = self._survey.changes()
+        self._node_requests.drop_met()
         for node in changes.left:
             self._reservations.release(node.node_id)
             self._pools.nodes.pop(node.node_id, None)
@@ -116,7 +120,11 @@ class RunMonitor:
         wanted = planned.resources
         if self._pools.of(planned) or eligible_nodes(wanted, nodes, self._pools.with_gpus):
             self._hardware_missing_since, self._has_warned = None, False
+            self._node_requests.withdraw()
             return
+        if self._survey.has_autoscaler and not self._reservations.expected():
+            known = [node.node_id for node in self._survey.facts.nodes]
+            self._node_requests.update({wanted: planned.num_workers or 1}, known)
         self._hardware_missing_since = self._hardware_missing_since or now
         waited, limit = now - self._hardware_missing_since, self._options.wait_limit_s
         if waited > limit:

@@ -175,6 +175,28 @@ FREE_RESOURCES = PrivateName(
     "we ask for fewer and fewer until Ray grants them",
 )
 
+# Autoscaling
+
+_NO_AUTOSCALER = "a stage that no node can run is refused, also where an autoscaler runs"
+INTERNAL_KV = PrivateName(
+    "ray.experimental.internal_kv:_internal_kv_get",
+    "has the status that an autoscaler (v1) writes, with its types of nodes",
+    _NO_AUTOSCALER,
+)
+AUTOSCALER_STATUS = PrivateName(
+    "ray.autoscaler.v2.sdk:get_cluster_status",
+    "says which nodes an autoscaler (v2) has launched",
+    _NO_AUTOSCALER,
+)
+CLUSTER_CONFIG = PrivateName(
+    "ray._private.state:state.get_cluster_config",
+    "has what each type of node brings, on services that report it",
+    "any demand is accepted where an autoscaler runs",
+)
+AUTOSCALER_STATUS_KEY = "__autoscaling_status"
+UNMANAGED_NODE_TYPE = "node_"
+"""Names of types begin like this in the status of a cluster whose nodes were started by hand."""
+
 PRIVATE_NAMES = tuple(value for value in globals().values() if isinstance(value, PrivateName))
 
 

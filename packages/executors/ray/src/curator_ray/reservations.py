@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from curator_ray.cluster.nodes import NodeFacts
+from curator_ray.cluster.nodes import NODE_ID_LABEL, NodeFacts
 from curator_ray.compat import FREE_RESOURCES
 
 LOG = logging.getLogger("curator_core")
 
-_NODE_LABEL = "ray.io/node-id"
 _CHECK_EVERY_S = 0.02
 _ASK_LESS_AFTER_S = 1.0
 _WARN_AFTER_S = 3.0
@@ -112,7 +111,7 @@ class Reservations:
 def _create(node: NodeFacts, cpus: float) -> Any:
     from ray.util.placement_group import placement_group
 
-    return placement_group([{"CPU": cpus}], bundle_label_selector=[{_NODE_LABEL: node.node_id}])
+    return placement_group([{"CPU": cpus}], bundle_label_selector=[{NODE_ID_LABEL: node.node_id}])
 
 
 def _is_created(group: Any) -> bool:

@@ -1,11 +1,13 @@
 """What stages need in Ray's terms, and which nodes have it."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
 from curator_core import Plan, PlannedStage, Resources
 
+from curator_ray.cluster.autoscaler import Autoscaler, find_autoscaler, log_once
 from curator_ray.cluster.nodes import GPU_MEMORY_LABEL, ClusterFacts, NodeFacts
 
 _UNITS = 10_000
@@ -108,17 +110,55 @@ def _fitting(wanted: Resources, nodes: Iterable[NodeFacts]) -> list[str]:
 
 
 def unmet_demands(plan: Plan, cluster: ClusterFacts) -> Iterator[str]:
-    """Yield what stages ask for and no node has, with what there is and a way out."""
+    """Yield what stages ask for and no node has, with what there is and a way out.
+
+    Where an autoscaler runs, it is enough that it may bring a node that has it.
+    """
     for planned in plan.stages:
+        wanted = planned.resources
         stage = f"stage {planned.index + 1} {planned.name!r}"
-        problem = _problem(planned.resources, cluster) or _too_many_workers(planned, cluster)
-        if problem:
-            yield f"{stage} {problem}; the cluster has {cluster.describe()}; {_REMEDY}"
+        problem = _impossible(wanted)
+        autoscaler = None
+        if not problem:
+            problem = _problem(wanted, cluster) or _too_many_workers(planned, cluster)
+            autoscaler = find_autoscaler() if problem else None
+        if not problem:
+            continue
+        if autoscaler is not None and _can_bring(autoscaler, wanted):
+            log_once(f"{stage} {problem}; the autoscaler of the cluster may bring more")
+            continue
+        available = cluster.describe()
+        if autoscaler is not None:
+            types = ClusterFacts(autoscaler.types).describe()
+            available += f", and its autoscaler brings no node for that (it has {types})"
+        yield f"{stage} {problem}; the cluster has {available}; {_REMEDY}"
+
+
+def _can_bring(autoscaler: Autoscaler, wanted: Resources) -> bool:
+    """Whether a node of some type may meet a demand. What is not known counts as met."""
+    types = autoscaler.types
+    return not types or any(max_workers_on(_comparable(wanted, node), node) != 0 for node in types)
+
+
+def _comparable(wanted: Resources, node_type: NodeFacts) -> Resources:
+    """Leave out what is not known of a node before it starts, such as the size of its GPUs."""
+    return replace(
+        wanted,
+        labels={},
+        gpus=wanted.gpus or float(wanted.needs_gpu),
+        gpu_memory_gb=0.0,
+        memory_gb=wanted.memory_gb if node_type.memory_gb else 0.0,
+        accelerator=wanted.accelerator if node_type.accelerator else "",
+    )
+
+
+def _impossible(wanted: Resources) -> str | None:
+    if wanted.gpus > 1 and wanted.gpus != int(wanted.gpus):
+        return f"asks for {wanted.gpus:g} GPU, but more than one must be a whole number"
+    return None
 
 
 def _problem(wanted: Resources, cluster: ClusterFacts) -> str | None:
-    if wanted.gpus > 1 and wanted.gpus != int(wanted.gpus):
-        return f"asks for {wanted.gpus:g} GPU, but more than one must be a whole number"
     nodes = cluster.nodes
     measures: list[tuple[str, float, Callable[[NodeFacts], float]]] = [
         (" CPU", wanted.cpus, lambda node: node.cpus),

@@ -7,6 +7,7 @@ from typing import Any
 
 from curator_core import Plan, PlannedStage, ProcessingStage, Resources
 from curator_core.errors import hint
+from curator_ray.cluster.autoscaler import find_autoscaler
 from curator_ray.cluster.nodes import ClusterFacts
 from curator_ray.resources import (
     actor_options,
@@ -157,7 +158,9 @@ def find_problems(plan: Plan, cluster: ClusterFacts) -> Iterator[str]:
     if problems:
         return
     yield from _mixed_gpu_sizes(plan, cluster)
-    yield from _exceeded_together(operators_of(plan.steps), cluster)
+    exceeded = list(_exceeded_together(operators_of(plan.steps), cluster))
+    if exceeded and find_autoscaler() is None:
+        yield from exceeded
 
 
 def shares_of(
@@ -319,6 +322,8 @@ def _gpus_of(wanted: Resources, cluster: ClusterFacts) -> float:
     if not wanted.gpu_memory_gb:
         return wanted.gpus
     sizes = [node.gpu_memory_gb for node in cluster.nodes if node.gpus and node.gpu_memory_gb]
+    if not sizes:  # an autoscaler brings the first one, of a size that is not known
+        return 1.0
     return gpu_share(wanted.gpu_memory_gb, min(sizes))
 
 

@@ -20,6 +20,7 @@ _ABOVE_ZERO = (
     "logging_interval",
     "slots_per_worker",
     "shrink_limit_s",
+    "scale_up_timeout_s",
     "stall_warning_s",
     "stall_timeout",
     "max_queued_bytes",
@@ -31,6 +32,7 @@ _ZERO_OR_MORE = (
     "worker_max_rss_gb",
     "worker_max_growth",
     "worker_restart_interval_m",
+    "idle_node_timeout_s",
 )
 _WHOLE = ("slots_per_worker", "worker_max_tasks", "max_queued_bytes")
 
@@ -80,6 +82,14 @@ class StreamingOptions:
     shrink_limit_s: float = 600.0
     """Seconds that a stage waits for hardware that has left the cluster, before the run fails (and
     can be resumed)."""
+
+    scale_up_timeout_s: float = 1800.0
+    """The same on a cluster with an autoscaler: seconds that a stage waits for a node with what it
+    needs."""
+
+    idle_node_timeout_s: float = 120.0
+    """Seconds without work after which the autoscaler may remove a node during the run; 0:
+    never."""
 
     stall_warning_s: float = 1800.0
     """Warn after this many seconds without progress, with the stacks of the workers. If they used
@@ -157,6 +167,8 @@ class StreamingOptions:
             worker_max_growth=self.worker_max_growth,
             worker_restart_interval_s=self.worker_restart_interval_m * 60,
             shrink_limit_s=self.shrink_limit_s,
+            scale_up_timeout_s=self.scale_up_timeout_s,
+            idle_node_timeout_s=self.idle_node_timeout_s,
             remind_s=self.logging_interval,
             has_barriers=self.has_barriers,
             store_bytes=largest_store,

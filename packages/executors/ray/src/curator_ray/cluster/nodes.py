@@ -7,7 +7,8 @@ from typing import Any
 GPU_MEMORY_LABEL = "curator.gpu-memory-gb"
 """A node's label with the memory of each of its GPUs, for nodes without nvidia-smi."""
 
-_ACCELERATOR_LABEL = "ray.io/accelerator-type"
+NODE_ID_LABEL = "ray.io/node-id"
+ACCELERATOR_LABEL = "ray.io/accelerator-type"
 _ACCELERATOR_RESOURCE = "accelerator_type:"
 
 _KNOWN = ("CPU", "GPU", "memory", "object_store_memory")
@@ -167,7 +168,7 @@ def _accelerator(resources: Mapping[str, float], labels: Mapping[str, str]) -> s
     """Return the type that Ray or the user has set as a label, or that Ray has detected."""
     detected = (name for name in resources if name.startswith(_ACCELERATOR_RESOURCE))
     default = next(detected, "").removeprefix(_ACCELERATOR_RESOURCE)
-    return labels.get(_ACCELERATOR_LABEL, default)
+    return labels.get(ACCELERATOR_LABEL, default)
 
 
 def _gpu_memory_label(labels: Mapping[str, str]) -> float | None:

@@ -2,9 +2,11 @@
 
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from importlib.metadata import distributions
 from typing import Any
 
+from curator_ray.cluster.autoscaler import find_autoscaler
 from curator_ray.cluster.connection import Connection
 from curator_ray.cluster.nodes import ClusterFacts, ClusterMonitor, NodeChanges, NodeFacts
 from curator_ray.errors import ClusterError
@@ -41,6 +43,11 @@ class Survey:
     def is_exclusive(self) -> bool:
         """Whether nobody else uses this cluster."""
         return self._connection.kind == "private"
+
+    @cached_property
+    def has_autoscaler(self) -> bool:
+        """Whether something starts nodes of this cluster when they are needed."""
+        return not self.is_exclusive and find_autoscaler() is not None
 
     def changes(self) -> NodeChanges:
         """Return the nodes that joined and left since the previous call; check new ones first."""

@@ -4,11 +4,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from curator_core import PlannedStage
 from curator_core.errors import CuratorError, StageError
+from curator_ray.cluster.autoscaler import NodeRequests
 from curator_ray.cluster.node_usage import NodeUsageMonitor
 from curator_ray.cluster.nodes import NodeFacts
 from curator_ray.cluster.survey import Survey
@@ -86,7 +87,9 @@ class Driver:
         self._stages = stages
         self._sink = sink
         self._wakeup = wakeup
-        self._scheduler = Scheduler(steps, context.settings)
+        self._node_requests = NodeRequests()
+        settings = replace(context.settings, is_autoscaled=context.survey.has_autoscaler)
+        self._scheduler = Scheduler(steps, settings)
         self._blocks = BlockTable()
         self._crashes = CrashHistory(run)
         self._results = Results(run, sink)
@@ -121,6 +124,8 @@ class Driver:
             actions.Resume: lambda a: self._inbox.resume(self._reply_key(a.call)),
             actions.Release: lambda a: self._blocks.release(a.handle),
             actions.RequestSources: self._request_sources,
+            actions.ReleaseNode: lambda a: self._reservations.release(a.node),
+            actions.RequestNode: self._request_node,
             actions.GiveUp: self._give_up,
             actions.Fail: self._fail,
             actions.Explain: self._explain,
@@ -164,6 +169,7 @@ class Driver:
         try:
             self._stalls.close()
             self._nodes.close()
+            self._node_requests.withdraw()
             is_hurried = self._run.stopping.is_requested
             self._workers.stop_all(FORCED_STOP_S if is_hurried else LAST_TEARDOWN_TIMEOUT_S)
             self._reservations.close()
@@ -287,6 +293,11 @@ class Driver:
     def _request_sources(self, action: actions.RequestSources) -> None:
         self._input.wanted += action.tasks
 
+    def _request_node(self, action: actions.RequestNode) -> None:
+        node = self._survey.facts.node(action.node)
+        if node is not None:  # else it has just left, which the next survey reports
+            self._reservations.request(node)
+
     def _give_up(self, action: actions.GiveUp) -> None:
         keys = self._blocks.source_keys([action.task])
         stage = self._stages[action.first]
@@ -340,8 +351,9 @@ class Driver:
             LOG.info("streaming: %s", progress_line(self._scheduler.summary(), workers))
 
     def _check_progress(self) -> None:
-        if self._scheduler.is_idle or not self._results.is_empty:
-            self._stalls.note_progress()  # it is waiting for sources or for the consumer
+        is_waiting = self._scheduler.is_idle or self._scheduler.waits_for_nodes
+        if is_waiting or not self._results.is_empty:
+            self._stalls.note_progress()  # for sources, nodes or the consumer
         else:
             self._failure = self._failure or self._stalls.check()
 
@@ -359,12 +371,18 @@ class Driver:
 
     def _survey_nodes(self, now: float) -> None:
         changes = self._survey.changes()
+        self._node_requests.drop_met()
         for node in changes.left:
             self._reservations.release(node.node_id)
             self._events.node_lost(node.node_id)
             self._add_event(events.NodeLost(now, node.node_id, f"{node.name} left the cluster"))
         for node in changes.joined:
             self._reservations.request(node)
+        if self._survey.has_autoscaler and not self._reservations.expected():
+            wanted = self._scheduler.wanted_workers
+            sizes = {need.resources: count for need, count in wanted.items()}
+            known = [node.node_id for node in self._survey.facts.nodes]
+            self._node_requests.update(sizes, known)
 
     def _report_summary(self) -> None:
         summary = self._scheduler.summary()

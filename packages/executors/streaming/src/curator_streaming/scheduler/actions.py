@@ -90,6 +90,20 @@ class RequestSources:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseNode:
+    """Give back what the run has reserved on an idle node, so that an autoscaler can remove it."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestNode:
+    """Reserve a released node again; `NodeJoined` or `NodeLost` follows."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
 class GiveUp:
     """Fail this task: even quarantining it killed a worker."""
 
@@ -129,6 +143,8 @@ Action: TypeAlias = (
     | Resume
     | Release
     | RequestSources
+    | ReleaseNode
+    | RequestNode
     | GiveUp
     | Fail
     | Explain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from curator_streaming.scheduler import events
@@ -10,12 +10,14 @@ from curator_streaming.scheduler.actions import Action, Fail
 from curator_streaming.scheduler.autoscale import Autoscaler
 from curator_streaming.scheduler.backpressure import SourceRequests
 from curator_streaming.scheduler.blocks import Block, TaskRange
+from curator_streaming.scheduler.cluster_size import ClusterSize
 from curator_streaming.scheduler.dispatch import Dispatcher
 from curator_streaming.scheduler.events import Event
 from curator_streaming.scheduler.faults import FaultHandler, MissingResources
 from curator_streaming.scheduler.generators import GeneratorControl
 from curator_streaming.scheduler.lifecycle import WorkerLifecycle
 from curator_streaming.scheduler.recycling import Recycler
+from curator_streaming.scheduler.resources import Need
 from curator_streaming.scheduler.settings import Settings
 from curator_streaming.scheduler.shared_workers import SharedWorkers
 from curator_streaming.scheduler.stage_setup import SetupTracker
@@ -40,6 +42,7 @@ class Scheduler:
         self._shared_workers = SharedWorkers(self._state, self._lifecycle)
         self._setups = SetupTracker(self._state, self._dispatcher)
         self._missing = MissingResources(self._state)
+        self._cluster_size = ClusterSize(self._state, self._lifecycle)
         self._sources = SourceRequests(self._state)
         self._faults = FaultHandler(self._state)
         self._generators = GeneratorControl(self._state, self._dispatcher, self._lifecycle)
@@ -98,6 +101,12 @@ class Scheduler:
         return self._state.is_idle
 
     @property
+    def waits_for_nodes(self) -> bool:
+        """Whether no call runs and a step waits for resources, which has limits of its own."""
+        steps = self._state.steps.values()
+        return not self._state.calls and any(step.unplaceable_since is not None for step in steps)
+
+    @property
     def is_over(self) -> bool:
         """Whether no work is left and every worker has ended."""
         return self.is_done and not self._state.workers
@@ -111,6 +120,11 @@ class Scheduler:
     def queued_bytes(self) -> int:
         """Bytes that wait between steps, are being processed, or are expected from calls."""
         return self._state.budget.used
+
+    @property
+    def wanted_workers(self) -> Mapping[Need, int]:
+        """For how many workers, by what one needs, an autoscaler should bring nodes."""
+        return {} if self._is_stopping or self._is_ending else self._cluster_size.wanted
 
     def queues(self) -> dict[int, tuple[int, int]]:
         """Return the tasks and bytes waiting for each step, by its first stage."""
@@ -151,6 +165,7 @@ class Scheduler:
 
     def _node_joined(self, event: events.NodeJoined) -> None:
         self._lifecycle.add_node(Node(event.node, event.capacity))
+        self._cluster_size.node_joined(event.node)
         grace = _JOIN_GRACE_S if event.pending else 0.0
         self._state.nodes_expected_until = self._state.now + grace
         if not self._is_ending:
@@ -160,6 +175,9 @@ class Scheduler:
     def _node_lost(self, event: events.NodeLost) -> None:
         state = self._state
         node = state.nodes.pop(event.node, None)
+        unused = self._cluster_size.node_lost(event.node)
+        if node is None:
+            node = unused
         if node is None:
             return
         for worker in list(node.workers.values()):
@@ -398,11 +416,10 @@ class Scheduler:
             return
         self._next_autoscale = state.now + self.settings.autoscale_interval_s
         self._autoscaler.run()
+        self._cluster_size.run()
         expired = self._missing.find_expired()
         if expired is not None:
-            limit = self.settings.shrink_limit_s
-            needs = f"{expired.spec.name} needs {expired.spec.need} on one node"
-            self._fail(f"{needs}, and no node had that for {limit:g} s", expired.spec.first)
+            self._fail(self._missing.describe_expired(expired), expired.spec.first)
 
     def _kill_overdue(self) -> None:
         for call in self._dispatcher.find_overdue():

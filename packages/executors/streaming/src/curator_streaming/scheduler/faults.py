@@ -121,6 +121,21 @@ class MissingResources:
         self.state = state
         self._reported_at: dict[int, float] = {}
 
+    @property
+    def limit_s(self) -> float:
+        """How long a step may wait: longer if an autoscaler brings nodes."""
+        settings = self.state.settings
+        return settings.scale_up_timeout_s if settings.is_autoscaled else settings.shrink_limit_s
+
+    def describe_expired(self, step: StepState) -> str:
+        needs = f"{step.spec.name} needs {step.spec.need} on one node"
+        if not self.state.settings.is_autoscaled:
+            return f"{needs}, and no node had that for {self.limit_s:g} s"
+        return (
+            f"{needs}, and the autoscaler of the cluster brought none within {self.limit_s:g} s "
+            "(scale_up_timeout_s); it may have reached its limit, or have no type of node with that"
+        )
+
     def find_expired(self) -> StepState | None:
         """Return a step that has waited as long as it may; report waiting steps."""
         for step in self.state.steps.values():
@@ -128,7 +143,7 @@ class MissingResources:
                 self._resume(step)
             elif step.unplaceable_since is None:
                 step.unplaceable_since = self.state.now
-            elif self.state.now - step.unplaceable_since >= self.state.settings.shrink_limit_s:
+            elif self.state.now - step.unplaceable_since >= self.limit_s:
                 return step
             elif self._is_report_due(step):
                 self._report(step)
@@ -149,7 +164,7 @@ class MissingResources:
     def _resume(self, step: StepState) -> None:
         step.unplaceable_since = None
         if self._reported_at.pop(step.spec.first, None) is not None:
-            reason = f"{step.spec.name} has a node again and continues"
+            reason = f"{step.spec.name} has a node now and continues"
             self.state.explain("wait", reason, step.spec.first)
 
     def _report(self, step: StepState) -> None:
@@ -157,6 +172,7 @@ class MissingResources:
         still = "still " if spec.first in self._reported_at else ""
         self._reported_at[spec.first] = state.now
         waited = state.now - (step.unplaceable_since or state.now)
-        left = state.settings.shrink_limit_s - waited
         reason = f"{spec.name} needs {spec.need} on one node, and {still}no node has that"
-        state.explain("wait", f"{reason}: waiting up to {left:.0f} s more", spec.first)
+        source = " for the autoscaler to bring one" if state.settings.is_autoscaled else ""
+        left = f"up to {self.limit_s - waited:.0f} s more"
+        state.explain("wait", f"{reason}: waiting {left}{source}", spec.first)

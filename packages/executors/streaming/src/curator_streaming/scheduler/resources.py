@@ -52,6 +52,18 @@ class Need:
         )
 
     @property
+    def resources(self) -> Resources:
+        return Resources(
+            cpus=self.cpus / UNIT,
+            gpus=self.gpus / UNIT,
+            gpu_memory_gb=self.gpu_memory / GB,
+            memory_gb=self.memory / GB,
+            custom={name: amount / UNIT for name, amount in self.custom},
+            accelerator=self.accelerator,
+            labels=dict(self.labels),
+        )
+
+    @property
     def is_special(self) -> bool:
         """Whether it is more than CPUs and memory, which takes a dedicated worker."""
         return bool(self.gpus or self.gpu_memory or self.custom)

@@ -49,6 +49,15 @@ class Settings:
     shrink_limit_s: float = 600.0
     """How long a step may wait for resources that left the cluster."""
 
+    is_autoscaled: bool = False
+    """Whether nodes are started and removed as they are needed."""
+
+    scale_up_timeout_s: float = 1800.0
+    """How long a step may wait for resources that an autoscaler should bring."""
+
+    idle_node_timeout_s: float = 120.0
+    """After how long without work an autoscaler may remove a node; 0: never during the run."""
+
     setup_attempts: int = 3
     max_task_deaths: int = 2
     """How many workers a task may kill when run alone, before it is quarantined."""
@@ -83,6 +92,6 @@ class Settings:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, but must be 1 or more")
         times = ("min_call_s", "max_call_s", "autoscale_interval_s", "tick_s", "shrink_limit_s")
-        for name in (*times, "driver_call_s", "max_driver_load"):
+        for name in (*times, "scale_up_timeout_s", "driver_call_s", "max_driver_load"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, but must be more than 0")
