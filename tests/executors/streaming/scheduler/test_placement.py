@@ -89,6 +89,54 @@ class TestFixedNumber:
             assert max(counts) - min(counts) <= 1
 
 
+class TestRebalancing:
+    @quickly
+    @given(
+        st.integers(1, 4),
+        st.integers(1, 3),
+        st.lists(st.integers(1, 20), min_size=1, max_size=2),
+        st.sampled_from([Need(), Need(gpus=UNIT // 4), Need(gpus=UNIT)]),
+    )
+    def test_a_fixed_number_is_spread_over_nodes_that_join(
+        self, count, more, numbers, need
+    ) -> None:
+        if need.gpus * sum(numbers) > count * 8 * UNIT:
+            numbers = [count * 4]
+        steps = [
+            SimulatedStep(f"s{i}", steady(0.5), need, num_workers=number)
+            for i, number in enumerate(numbers)
+        ]
+        everywhere = nodes(count + more, gpus=8)
+        simulation = Simulation(steps, everywhere[:count], 100_000, costs=FREE)
+        for node in everywhere[count:]:
+            simulation.at(3.0, lambda node=node: simulation.gain_node(node))
+        simulation.run(40.0)
+        for first, number in enumerate(numbers):
+            placed = Counter(w.node.name for w in simulation.workers.values() if w.first == first)
+            counts = [placed[node.name] for node in everywhere]
+            assert sum(counts) == number
+            assert max(counts) - min(counts) <= 1
+
+    def test_a_worker_works_until_its_successor_is_ready(self) -> None:
+        step = StepSpec(0, 0, ("a",), Need(gpus=UNIT), True, 2)
+        scheduler = Scheduler([step], Settings())
+        gpus = Capacity(4, GB, (Device("0"), Device("1")))
+        sources = events.SourcesOffered(0.0, (Block("b", 100, 100),))
+        scheduler.handle([events.NodeJoined(0.0, "n0", gpus), sources, events.Tick(0.1)])
+        scheduler.handle([events.WorkerUp(0.2, 1), events.WorkerUp(0.2, 2)])
+        done = scheduler.handle([events.NodeJoined(3.0, "n1", gpus), events.Tick(3.1)])
+        assert _starts(done) == ["n1"]
+        assert not any(isinstance(action, actions.StopWorker) for action in done)
+        moved = scheduler.handle([events.WorkerUp(4.0, 3), events.Tick(4.1)])
+        [call] = [a for a in moved if isinstance(a, actions.Dispatch)]
+        assert call.worker == 3
+
+    def test_workers_stay_where_they_are_balanced(self) -> None:
+        simulation = Simulation([cpu_step("a", 1.0, num_workers=5)], nodes(2), 100_000, costs=FREE)
+        simulation.run(30.0)
+        assert not [e for e in simulation.explained if e.decision == "move"]
+
+
 def _starts(done: list[actions.Action]) -> list[str]:
     return [action.node for action in done if isinstance(action, actions.StartWorker)]
 

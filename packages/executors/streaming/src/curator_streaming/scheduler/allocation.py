@@ -84,7 +84,7 @@ class _NodeSearch:
             node.take(grant, 0 if need.is_special else need.cpus)
             node.workers_of[demand.first] += 1
             if demand.is_spread:
-                level = node.fill_level(demand.first, need)
+                level = node.fill_level(node.workers_of[demand.first], need)
                 heapreplace(self._candidates, (level, position, node))
             return True
         return False

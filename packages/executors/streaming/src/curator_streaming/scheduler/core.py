@@ -16,6 +16,7 @@ from curator_streaming.scheduler.events import Event
 from curator_streaming.scheduler.faults import FaultHandler, MissingResources
 from curator_streaming.scheduler.generators import GeneratorControl
 from curator_streaming.scheduler.lifecycle import WorkerLifecycle
+from curator_streaming.scheduler.rebalancing import Rebalancer
 from curator_streaming.scheduler.recycling import Recycler
 from curator_streaming.scheduler.resources import Need
 from curator_streaming.scheduler.settings import Settings
@@ -47,6 +48,7 @@ class Scheduler:
         self._faults = FaultHandler(self._state)
         self._generators = GeneratorControl(self._state, self._dispatcher, self._lifecycle)
         self._recycler = Recycler(self._state, self._lifecycle)
+        self._rebalancer = Rebalancer(self._state, self._lifecycle, self._recycler)
         self._sampler = UtilizationSampler(self._state)
         self._stop_at: float | None = None
         self._is_stopping = False
@@ -416,6 +418,7 @@ class Scheduler:
             return
         self._next_autoscale = state.now + self.settings.autoscale_interval_s
         self._autoscaler.run()
+        self._rebalancer.run()
         self._cluster_size.run()
         expired = self._missing.find_expired()
         if expired is not None:

@@ -62,10 +62,10 @@ class NodeResources:
         self._change(grant, +1)
         self.cpus_promised -= cpus
 
-    def fill_level(self, first: int, need: Need) -> float:
-        """Return how many workers of a step there are, relative to the size of the node."""
+    def fill_level(self, count: int, need: Need) -> float:
+        """Return this number of workers relative to the size of the node."""
         size = len(self.free_devices) if need.gpus or need.gpu_memory else self.cpus
-        return self.workers_of[first] / (size or 1)
+        return count / (size or 1)
 
     def empty_copy(self) -> "NodeResources":
         return NodeResources(self.name, self.capacity)
@@ -137,7 +137,9 @@ def find_least_filled(
 
     Used for fixed numbers of workers and for whole GPUs.
     """
-    for node in sorted(nodes, key=lambda n: (n.fill_level(first, need), n.workers_of.total())):
+    for node in sorted(
+        nodes, key=lambda n: (n.fill_level(n.workers_of[first], need), n.workers_of.total())
+    ):
         grant = node.place(need)
         if grant is not None:
             return node, grant

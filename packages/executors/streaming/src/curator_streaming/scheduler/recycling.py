@@ -62,9 +62,16 @@ class Recycler:
         if successor is None:
             self.lifecycle.drain(worker, stop_reason)
         else:
-            pool.retiring += 1
-            self._retiring[worker] = stop_reason
-            self._successors[successor.id] = worker
+            self.retire(worker, successor, stop_reason)
+
+    def retire(self, worker: Worker, successor: Worker, reason: str) -> None:
+        """Drain a worker when its successor is ready."""
+        worker.pool.retiring += 1
+        self._retiring[worker] = reason
+        self._successors[successor.id] = worker
+
+    def is_retiring(self, worker: Worker) -> bool:
+        return worker in self._retiring
 
     def worker_ready(self, worker: Worker) -> None:
         """Drain the worker that this one replaces, if any."""
