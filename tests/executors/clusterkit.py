@@ -251,7 +251,8 @@ def autoscaling_cluster(folder: str, cpus: int, **types: dict[str, Any]) -> Iter
         --num-cpus={cpus} --object-store-memory={STORE_BYTES} --include-dashboard=false
         --disable-usage-stats --autoscaling-config={config}
     """
-    with Path(folder, "head.log").open("w") as log:
+    log_file = Path(folder, "head.log")
+    with log_file.open("w") as log:
         head_process = subprocess.Popen(
             command.split(),
             env={
@@ -269,7 +270,7 @@ def autoscaling_cluster(folder: str, cpus: int, **types: dict[str, Any]) -> Iter
             stderr=log,
         )
     try:
-        assert eventually(lambda: "Ray runtime started" in Path(folder, "head.log").read_text())
+        assert eventually(lambda: "Ray runtime started" in log_file.read_text(), 120)
         yield address
     finally:
         for process in psutil.process_iter():
@@ -296,7 +297,7 @@ _AUTOSCALING: dict[str, Any] = {
     "head_node_type": _HEAD_TYPE,
     "auth": {},
     "upscaling_speed": 1.0,
-    "idle_timeout_minutes": 0.05,
+    "idle_timeout_minutes": 0.1,
     "docker": {},
     "initialization_commands": [],
     "setup_commands": [],
