@@ -244,7 +244,6 @@ def autoscaling_cluster(folder: str, cpus: int, **types: dict[str, Any]) -> Iter
         "provider": _AUTOSCALING["provider"] | {"gcs_address": address},
         "available_node_types": {_HEAD_TYPE: head, **types},
     }))  # fmt: skip
-    mark = f"{folder}-autoscaling"
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     command = f"""
         ray start --head --block --port={address.split(":")[1]} --node-ip-address=127.0.0.1
@@ -257,7 +256,6 @@ def autoscaling_cluster(folder: str, cpus: int, **types: dict[str, Any]) -> Iter
             command.split(),
             env={
                 **inherited,
-                "CURATOR_TEST": mark,
                 "RAY_TMPDIR": folder,
                 "RAY_AUTH_MODE": "disabled",
                 "RAY_FAKE_CLUSTER": "1",
@@ -273,11 +271,26 @@ def autoscaling_cluster(folder: str, cpus: int, **types: dict[str, Any]) -> Iter
         assert eventually(lambda: "Ray runtime started" in log_file.read_text(), 120)
         yield address
     finally:
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                if process.environ().get("CURATOR_TEST") == mark:
+        while ours := _processes_in(folder):
+            for process in ours:
+                with suppress(psutil.Error):
                     process.kill()
+            time.sleep(0.02)
         head_process.wait()
+
+
+def _processes_in(folder: str) -> list[psutil.Process]:
+    """Return the other processes that have a file of the folder open, such as a log.
+
+    Ray's agents outlive their node here, and Ray overwrites what marks they have.
+    """
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            files = process.open_files() if process.pid != os.getpid() else ()
+            if any(file.path.startswith(folder) for file in files):
+                found.append(process)
+    return found
 
 
 _HEAD_ID = "f" * 51 + "00000"
