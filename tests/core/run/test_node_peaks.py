@@ -22,6 +22,16 @@ def node(*used_gb: int) -> NodeUsage:
     return NodeUsage(1, 2, tuple(GpuUsage(used * GB, 80 * GB) for used in used_gb))
 
 
+def test_nodes_of_the_executor_replace_the_machine_of_the_driver() -> None:
+    result = RunResult()
+    peaks = NodePeaks(result)
+    peaks.add_driver({"laptop": node()})
+    assert result.nodes == {"laptop": node()}
+    peaks.add({"10.0.0.1": node(8)})
+    peaks.add_driver({"laptop": node()})
+    assert result.nodes == {"10.0.0.1": node(8)}
+
+
 def test_a_full_gpu_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
     result = RunResult()
     peaks = NodePeaks(result)

@@ -15,6 +15,8 @@ from curator_ray.cluster.autoscaler import find_autoscaler
 from curator_ray.cluster.connection import connected
 from waitkit import eventually
 
+pytestmark = pytest.mark.soak  # half a minute; test_autoscaling.py has a fake one in every run
+
 GPU_TYPE = {
     "resources": {"CPU": 1, "GPU": 1, "object_store_memory": 100_000_000},
     "node_config": {},

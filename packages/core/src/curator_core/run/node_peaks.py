@@ -18,10 +18,22 @@ class NodePeaks:
 
     def __init__(self, result: RunResult) -> None:
         self.latest: Mapping[str, NodeUsage] = {}
+        self._has_nodes = False
         self._result = result
         self._warned: set[tuple[str, int]] = set()
 
+    def add_driver(self, machine: Mapping[str, NodeUsage]) -> None:
+        """Add the machine of the driver, which stands for all until the executor reports nodes."""
+        if not self._has_nodes:
+            self._add(machine)
+
     def add(self, nodes: Mapping[str, NodeUsage]) -> None:
+        if not self._has_nodes:
+            self._has_nodes = True
+            self._result.nodes.clear()
+        self._add(nodes)
+
+    def _add(self, nodes: Mapping[str, NodeUsage]) -> None:
         self.latest = nodes
         peaks = self._result.nodes
         for name, usage in nodes.items():

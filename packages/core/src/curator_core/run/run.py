@@ -132,7 +132,10 @@ class ActiveRun:
         state = ExecutorState()
         if status == "running":  # there are no workers afterwards
             state = self.executor_state() if self.executor_state else state
-            self._nodes.add(state.nodes or self._this_machine())
+            if state.nodes:
+                self._nodes.add(state.nodes)
+            else:
+                self._nodes.add_driver(self._this_machine())
         return RunSnapshot(
             time=time.time(),
             name=self.plan.name,
