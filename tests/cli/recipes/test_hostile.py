@@ -156,10 +156,10 @@ def test_a_hostile_recipe_is_refused_and_not_run(
     monkeypatch.setattr("os.system", never)
     monkeypatch.setattr(subprocess, "Popen", never)
     text, message = HOSTILE[kind]
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(PipelineError) as caught:
         load_recipe(text, plugins=found)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert message in str(caught.value)
     assert not list(tmp_path.iterdir())
     assert len(str(caught.value)) < 20_000

@@ -283,10 +283,10 @@ def test_redact_is_idempotent(text: str) -> None:
 def test_redact_is_fast_on_long_texts() -> None:
     import time
 
-    started = time.perf_counter()
+    started = time.process_time()
     for text in ("a." * 300_000, "a://" * 100_000, "?token" * 100_000, "@" * 300_000):
         redact(text)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_values_named_like_a_credential_are_masked() -> None:

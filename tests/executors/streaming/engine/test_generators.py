@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from curator_core import Pipeline, ProcessingStage, Task
+from curator_streaming.engine.workers import LAST_TEARDOWN_TIMEOUT_S
 from curator_streaming.executor import StreamingExecutor
 from waitkit import eventually
 
@@ -96,7 +97,7 @@ def test_closing_a_run_does_not_wait_for_a_paused_generator(tmp_path: Path) -> N
     began = time.monotonic()
     stream.close()
 
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < LAST_TEARDOWN_TIMEOUT_S
 
 
 class Sleeps(Numbers):
