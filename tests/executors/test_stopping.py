@@ -50,7 +50,7 @@ class Terminates(ProcessingStage[Task[Any], Task[Any]]):
         started = subprocess.Popen(["sleep", "600"])
         started.terminate()
         try:
-            return task.with_data(started.wait(20))
+            return task.with_data(started.wait(60))
         finally:
             started.kill()
 

@@ -186,7 +186,7 @@ def interrupt(folder: Path, times: int, work_s: float) -> None:
             assert has_begun(job, folder)
             time.sleep(moments.uniform(0.0, 0.1))
             job.signal(number)
-            assert job.wait(20) == code, job.err
+            assert job.wait(60) == code, job.err
             assert f"stopped by {number.name}" in job.err
             assert "run the same command again to resume" in job.err
             assert job.ends_within(20.0)
@@ -213,7 +213,7 @@ def test_a_second_ctrl_c_does_not_wait(tmp_path: Path) -> None:
         job.signal(signal.SIGINT)
         time.sleep(0.3)
         job.signal(signal.SIGINT)
-        assert job.wait(20) == 130, job.err
+        assert job.wait(60) == 130, job.err
         assert job.ends_within(20.0)
 
 

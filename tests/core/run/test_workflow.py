@@ -283,12 +283,12 @@ def test_two_at_once_are_refused(tmp_path: Path) -> None:
     class Waiting(TwoSteps):
         def pipelines(self, result: WorkflowResult) -> Iterator[Pipeline]:
             inside.set()
-            over.wait(20)
+            over.wait(60)
             yield from super().pipelines(result)
 
     first = threading.Thread(target=lambda: Waiting(tmp_path).run(HERE))
     first.start()
-    assert inside.wait(20)
+    assert inside.wait(60)
     with pytest.raises(ResumeError) as caught:
         TwoSteps(tmp_path).run(HERE)
     over.set()

@@ -78,7 +78,7 @@ print("after:", is_initialized(), os.path.exists(first.folder))
 
 
 def test_the_pipelines_of_a_session_share_a_private_cluster(script: Any) -> None:
-    output, errors = script(SESSION).communicate(timeout=90)
+    output, errors = script(SESSION).communicate(timeout=180)
     assert (output.splitlines(), errors) == (
         ["before: False", "kept: True", "kept: True", "private True", "after: False False"],
         "",

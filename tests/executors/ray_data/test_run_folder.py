@@ -53,7 +53,7 @@ def test_kills_remaining_workers_but_no_process_that_reuses_a_pid(
     write_post(tmp_path, "actor-1", process)
     assert find_working(str(tmp_path)) == [process.pid]
     kill_workers(str(tmp_path))
-    assert other.wait(20) == -9
+    assert other.wait(60) == -9
 
 
 def test_dead_workers_are_found_once(other: "subprocess.Popen[str]", tmp_path: Path) -> None:

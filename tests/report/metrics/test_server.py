@@ -243,7 +243,7 @@ def test_a_process_without_scrapes_ends_at_once() -> None:
         process.stdout.readline()
         print(file=process.stdin, flush=True)
         assert process.stdout.readline() == "over\n"
-        assert process.wait(15) == 0
+        assert process.wait(60) == 0
 
 
 def test_without_metrics_nothing_of_them_is_imported() -> None:

@@ -128,13 +128,13 @@ class TestJoin:
         marked: Any,
     ) -> None:
         driver = script(DRIVER, RAY_ADDRESS=plain_cluster, HOME=str(home))
-        output, errors = driver.communicate(timeout=90)
+        output, errors = driver.communicate(timeout=180)
         assert errors == ""
         joined, private, again = map(json.loads, output.splitlines())
         assert joined == again == ["joined", plain_cluster, 3.0]
         assert (private[0], private[2]) == ("private", 1.0)
         refused = script(REFUSED, RAY_ADDRESS=plain_cluster, **wrong_environment(home))
-        output, _ = refused.communicate(timeout=90)
+        output, _ = refused.communicate(timeout=180)
         assert output.startswith(expected_error(home, plain_cluster))
         assert any("gcs_server" in process.name() for process in marked("plain"))
 
@@ -192,7 +192,7 @@ class TestJoin:
             (tmp_path / ".ray" / "auth_token").write_text("5a" * 32)
         driver = script(STARTS_A_WORKER, RAY_ADDRESS=cluster.address, HOME=str(tmp_path))
 
-        output, errors = driver.communicate(timeout=90)
+        output, errors = driver.communicate(timeout=180)
 
         assert (output, errors) == ("joined hello\n", "")
 

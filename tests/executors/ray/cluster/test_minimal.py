@@ -39,7 +39,7 @@ with connected(private=PrivateCluster(cpus=1)):
 
 class TestMinimalNodes:
     def test_agents_are_idle_until_a_worker_needs_a_runtime_env(self, script: Any) -> None:
-        output, errors = script(DRIVER).communicate(timeout=90)
+        output, errors = script(DRIVER).communicate(timeout=180)
         assert errors == ""
         before, plain, flavoured = json.loads(output)
         assert before.count("idle_agent.py") == 2

@@ -52,5 +52,5 @@ def test_spilled_bytes_of_a_private_cluster(script: Any) -> None:
             held += [ray.put(bytes(20_000_000)) for _ in range(5)]
             print(store_use().spilled >= 20_000_000)
         """
-    output, errors = script(text).communicate(timeout=90)
+    output, errors = script(text).communicate(timeout=180)
     assert output.split() == ["0", "False", "True"], errors

@@ -54,7 +54,7 @@ class TestPrivateCluster:
         ]
         assert intervals == ["0"]  # no history of calls, which would grow with the run
         assert facts["address"] in private_cluster_addresses()  # which `auto` never means
-        output, errors = driver.communicate(timeout=90)
+        output, errors = driver.communicate(timeout=180)
         assert (driver.returncode, errors) == (0, "")
         assert facts["address"] not in private_cluster_addresses()
         assert listening
@@ -86,9 +86,9 @@ class TestPrivateCluster:
             has_ended = eventually(lambda name=name: not marked(name))  # type: ignore[misc]
             assert has_ended, f"after {name}: {marked(name)}"
             assert not os.path.exists(facts[name]["folder"])
-        _, errors = drivers["kill"].communicate(timeout=90)
+        _, errors = drivers["kill"].communicate(timeout=180)
         assert "curator: the process that used a private Ray cluster ended without" in errors
-        assert "curator:" not in drivers["ctrl-c"].communicate(timeout=90)[1]
+        assert "curator:" not in drivers["ctrl-c"].communicate(timeout=180)[1]
 
     def test_it_outlives_the_thread_that_started_it(self, script: Any) -> None:
         driver = script(
@@ -107,7 +107,7 @@ class TestPrivateCluster:
             print(ray.is_initialized())
             """
         )
-        output, errors = driver.communicate(timeout=90)
+        output, errors = driver.communicate(timeout=180)
         assert (output, errors) == ("private answers\nFalse\n", "")
 
     def test_why_ray_does_not_start(self, script: Any, short_folder: str) -> None:
@@ -129,7 +129,7 @@ class TestPrivateCluster:
             """,
             TMPDIR=short_folder,
         )
-        output, _ = driver.communicate(timeout=90)
+        output, _ = driver.communicate(timeout=180)
         first, dashboard, small, left = output.splitlines()
         assert first.startswith("no private Ray cluster could be started: ")
         assert first.endswith("set RAY_ADDRESS to its address")

@@ -58,5 +58,5 @@ class TestPlanPacker:
                 packer.close()
             """
         )
-        output, errors = driver.communicate(timeout=30)
+        output, errors = driver.communicate(timeout=180)
         assert (output.split(), errors) == (["False", "True"], "")

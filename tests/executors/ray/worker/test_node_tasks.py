@@ -51,7 +51,7 @@ class TestStatusFilesOnNodes:
     ) -> None:
         files = StatusFiles(str(tmp_path / "run"), current_cluster().nodes[0].node_id, "w")
         worker = script(WORKER, FILES=f"{files.folder}|{files.node_id}|{files.worker_id}")
-        assert worker.communicate(timeout=90) == ("", "")
+        assert worker.communicate(timeout=180) == ("", "")
         status = SharedStatus(os.open(files.status, os.O_RDWR))
         if not is_here:  # as if the node were another machine
             monkeypatch.setattr(node_tasks, "is_on_this_machine", lambda files: False)

@@ -72,7 +72,7 @@ class TestOutputQueue:
 
         queue.add([Task(1)], 10)
         queue.end()
-        consumer.join(10)
+        consumer.join(60)
 
         assert consumed == [1]
 
