@@ -57,7 +57,7 @@ def run_demo(folder: Path) -> str:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=300,
         )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -22,7 +22,7 @@ def test_what_is_in_one_file_is_run_by_one_process() -> None:
     finished = subprocess.run(
         [sys.executable, "-m", "pytest", "-c", "tests/pytest.ini", "--rootdir", ".", "-v",
          "-p", "no:cacheprovider", "--numprocesses", "2", "--dist", "loadgroup", *FILES],
-        cwd=ROOT, env=quiet, capture_output=True, text=True, timeout=100,
+        cwd=ROOT, env=quiet, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
 
     runs = re.findall(r"\[(gw\d)\].* PASSED (\S+?)::", finished.stdout)

@@ -106,7 +106,7 @@ def installed(*names: str) -> str:
 
 
 def check(driver: Any, address: str, names: str) -> None:
-    output, errors = driver.communicate(timeout=100)
+    output, errors = driver.communicate(timeout=300)
     assert driver.returncode == 0, errors
     facts = [json.loads(line) for line in output.splitlines()]
     assert len(facts) == 2 * len(names.split())

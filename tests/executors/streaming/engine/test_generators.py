@@ -82,7 +82,7 @@ def test_the_seconds_of_a_generator_cover_all_its_outputs(tmp_path: Path) -> Non
 
     events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     [summary] = [event for event in events if event["event"] == "workers_summed_up"]
-    assert summary["steps"][0]["seconds_per_task"] == pytest.approx(0.6, abs=0.1)
+    assert summary["steps"][0]["seconds_per_task"] >= 0.6  # more on a busy machine
 
 
 def test_closing_a_run_does_not_wait_for_a_paused_generator(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_run_reserves_free_cpus_and_gives_them_back(tmp_path: Path) -> None:
         env=inherited,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 
