@@ -151,7 +151,7 @@ def test_once_more_gives_the_same_from_the_same_raw_pages(demo: Shown) -> None:
 
 def test_too_few_pages_are_refused() -> None:
     command = [sys.executable, str(REPOSITORY / "examples" / "demo.py"), "--pages", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
     assert done.returncode == 2
     assert done.stderr.endswith("error: --pages is 0, but must be 100 or more\n")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 def output_of(program: str) -> str:
     return subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=180
     ).stdout
 
 

@@ -141,7 +141,7 @@ def test_submit_waits_for_room_or_raises() -> None:
             service.submit(Task(0.2), timeout=0.01)
         taker = threading.Timer(0.5, lambda: service.take(60))
         taker.start()
-        service.submit(Task(0.0), timeout=60)  # returns as soon as a reply is taken
+        service.submit(Task(0.0), timeout=180)  # returns as soon as a reply is taken
         taker.join()
         for _ in range(2):
             service.take(60)

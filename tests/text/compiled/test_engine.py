@@ -140,7 +140,7 @@ def test_compiled_kernels_are_loaded_without_a_lock(parallel: ParallelCompilatio
     holding = "from curator_text.compiled.cache import compile_lock, kernel_folder\n"
     holding += "with compile_lock(kernel_folder()):\n"
     code = "import subprocess, sys\n" + holding
-    code += f"    done = subprocess.run([sys.executable, '-c', {SET_UP!r}], timeout=60)\n"
+    code += f"    done = subprocess.run([sys.executable, '-c', {SET_UP!r}], timeout=180)\n"
     code += "print(done.returncode)"
     assert python(code, NUMBA_CACHE_DIR=str(parallel.folder), **{VARIABLE: "compiled"}) == "0\n"
 

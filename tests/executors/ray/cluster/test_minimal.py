@@ -32,7 +32,7 @@ with connected(private=PrivateCluster(cpus=1)):
     print(json.dumps([
         before,
         ray.get(task.remote()),
-        ray.get(task.options(runtime_env=env).remote(), timeout=60),
+        ray.get(task.options(runtime_env=env).remote(), timeout=180),
     ]))
 """
 
