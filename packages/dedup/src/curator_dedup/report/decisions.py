@@ -1,5 +1,6 @@
 """Statistics and samples of all decisions, read once in batches."""
 
+from bisect import insort
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -52,6 +53,13 @@ class ReportedCluster:
     best: DocumentPlace | None = None
     others: list[DocumentPlace] = field(default_factory=list)
     near: NearestDocument | None = None
+
+    def add_duplicate(self, place: DocumentPlace, near: NearestDocument | None) -> None:
+        """Keep the first few by file and row, in whatever order the decisions are read."""
+        insort(self.others, place)
+        del self.others[EXAMPLES:]
+        if near is not None and (self.near is None or place < self.near.place):
+            self.near = near
 
 
 @dataclass
@@ -111,9 +119,8 @@ def _read_clusters(
             place = DocumentPlace(row["file"], row["row"])
             if not row["is_duplicate"]:
                 group.best = place
-            elif len(group.others) < EXAMPLES:
-                group.others.append(place)
-                group.near = group.near or NearestDocument.of(row)
+            else:
+                group.add_duplicate(place, NearestDocument.of(row))
     return [groups[cluster] for cluster in sorted(groups)]
 
 
