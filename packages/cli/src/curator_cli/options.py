@@ -171,7 +171,7 @@ def executor_name(recipe: "Recipe | None" = None) -> str:
     from curator_core.plugins.registry import plugins
 
     chosen = recipe.executor_options if recipe else None
-    kind = chosen[0] if chosen else type(choose_executor(None)[0])
+    kind = chosen[0] if chosen else type(choose_executor(None))
     return plugins().executors.name_of(kind) or "local"
 
 
@@ -190,8 +190,8 @@ def refuse_without_option(executor: str, option: str) -> None:
         raise PipelineError(f"--{option}: the executor {executor!r} {_REFUSALS[option]}")
 
 
-def executor_for(recipe: "Recipe") -> tuple["Executor", str]:
-    """Return the recipe's executor, and why it was chosen."""
+def executor_for(recipe: "Recipe") -> "Executor":
+    """Return the recipe's executor, or the default one."""
     from curator_core.pipeline import choose_executor
 
     return choose_executor(recipe.executor())

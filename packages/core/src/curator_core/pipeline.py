@@ -25,15 +25,11 @@ if TYPE_CHECKING:
     from curator_core.run.session import RunStream
 
 
-def choose_executor(wanted: Executor | str | None) -> tuple[Executor, str]:
-    """Return the executor, and why it was chosen."""
+def choose_executor(wanted: Executor | str | None) -> Executor:
+    """Return the executor, loading one by name or by default."""
     if isinstance(wanted, Executor):
-        executor = wanted
-    elif wanted is not None:
-        executor = _load_executor(wanted)
-    else:
-        executor = _load_default_executor()
-    return executor, executor.why_chosen
+        return wanted
+    return _load_default_executor() if wanted is None else _load_executor(wanted)
 
 
 def _load_default_executor() -> Executor:
@@ -146,11 +142,11 @@ class Pipeline:
         from curator_core.run.session import open_stream
 
         refuse_unknown_options(options, RunOptions)
-        chosen, why = choose_executor(executor)
+        chosen = choose_executor(executor)
         given = None if tasks is None else list(tasks)
         plan = self.build(chosen, given, options.get("on_error"))
         folder = None if run_dir is None else os.fspath(run_dir)
-        return open_stream(plan, chosen, given, folder, options, why)
+        return open_stream(plan, chosen, given, folder, options)
 
     def retry(
         self,
@@ -173,7 +169,7 @@ class Pipeline:
         """
         from curator_core.run.retry import retry
 
-        chosen, _ = choose_executor(executor)
+        chosen = choose_executor(executor)
         plan = self.build(chosen)
         observation = observe(observers, ProgressLog(), progress=progress)
         result = None

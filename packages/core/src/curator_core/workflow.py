@@ -82,7 +82,7 @@ class Workflow(ABC):
         options["removed_inputs"] = self._input_policy(policy)
         shared = options.get("shared", False)
         self.refuse_problems(allow_empty=allow_empty)
-        chosen, _ = choose_executor(executor)
+        chosen = choose_executor(executor)
         result = WorkflowResult()
         with ExitStack() as held:
             locks = []

@@ -205,12 +205,12 @@ def _executors(plugins: Plugins) -> Iterator[Finding]:
 
     yield Finding("executors", "ok", ", ".join(plugins.executors) or "none")
     try:
-        executor, why = choose_executor(None)
+        executor = choose_executor(None)
     except CuratorError as error:
         way_out = "unset or correct CURATOR_EXECUTOR, or install what is missing"
         yield Finding("runs on", "warn", str(error), way_out)
     else:
-        yield Finding("runs on", "ok", f"{type(executor).__name__} ({why})")
+        yield Finding("runs on", "ok", f"{type(executor).__name__} ({executor.why_chosen})")
 
 
 def _plugins(plugins: Plugins) -> Iterator[Finding]:

@@ -22,9 +22,9 @@ def plan(screen: Screen, arguments: RecipeArguments) -> None:
     Exit codes: 2 for problems, 5 if only resources are missing.
     """
     recipe = arguments.recipe()
-    executor, why = executor_for(recipe)
+    executor = executor_for(recipe)
     if recipe.workflow is not None:
-        show_workflow_plan(screen, recipe, f"{type(executor).__name__} ({why})")
+        show_workflow_plan(screen, recipe, f"{type(executor).__name__} ({executor.why_chosen})")
         return
     planned = recipe.pipeline().build(executor)
     name = type(executor).__name__
@@ -32,7 +32,7 @@ def plan(screen: Screen, arguments: RecipeArguments) -> None:
         {
             "name": planned.name,
             "executor": name,
-            "why": why,
+            "why": executor.why_chosen,
             "fingerprint": planned.fingerprint,
             "stages": [_describe_stage(stage, *columns) for stage, *columns in _walk(planned)],
             "fused": _fused(planned),
@@ -40,7 +40,7 @@ def plan(screen: Screen, arguments: RecipeArguments) -> None:
         }
     )
     if not screen.as_json:
-        _show_plan(screen, planned, f"{name} ({why})")
+        _show_plan(screen, planned, f"{name} ({executor.why_chosen})")
 
 
 def _walk(

@@ -104,7 +104,6 @@ def open_stream(
     tasks: Sequence[AnyTask] | None,
     run_dir: str | None,
     options: RunOptions,
-    why: str,
 ) -> RunStream:
     """Open the run directory, and return a stream that closes it at the end."""
     policy = InputPolicy.of(options.get("removed_inputs", "stop"))
@@ -125,7 +124,7 @@ def open_stream(
     except BaseException:
         at_end.close()
         raise
-    return RunStream(run, executor, why, at_end)
+    return RunStream(run, executor, executor.why_chosen, at_end)
 
 
 def _open_store(
