@@ -47,3 +47,5 @@ def test_every_executor_reports_the_same_metrics(executor: Any) -> None:
     assert any(snapshot.executor_state.workers.get("busy") for snapshot in seen)
     assert any(snapshot.executor_state.at_work for snapshot in seen)
     assert any(snapshot.executor_state.store_limit_bytes for snapshot in seen)
+    [node] = last.executor_state.nodes.values()
+    assert node.used_bytes > 1e6

@@ -1,74 +1,87 @@
-"""A run without progress says so, and fails if a limit is set."""
+"""What counts as progress of a Ray Data job, which does not report calls."""
 
-import logging
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from curator_core import Pipeline, Task
-from curator_core.errors import StageError
 from curator_core.local.shared_status import StageStatus
 from curator_core.testing.contract.stages import Adds
-from curator_ray_data.stalls import WARN_AFTER_S, StallWatch
+from curator_ray.worker.status_files import StatusFiles
+from curator_ray_data import stalls
+from curator_ray_data.options import RayDataOptions
+from curator_ray_data.stalls import StallWatch
 
-STAGES = Pipeline("p", stages=[Adds(1).with_(name="slow")]).build(tasks=[Task(1)]).stages
+PLAN = Pipeline("p", stages=[Adds(1).with_(name="slow")]).build(tasks=[Task(1)])
+
+
+class Monitor:
+    """Counts the progress that is noted."""
+
+    def __init__(self, *arguments: Any) -> None:
+        self.busy_workers = arguments[1]
+        self.progress = 0
+
+    def note_progress(self) -> None:
+        self.progress += 1
+
+    def check(self) -> None:
+        return None
 
 
 class Watched:
-    """A stall watch with a clock that the test moves."""
+    """A watch over workers that the test changes."""
 
-    def __init__(self, timeout_s: float | None = None) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        self.statuses: dict[str, StageStatus | None] = {"idle": None}
-        self.watch = StallWatch(
-            STAGES, lambda: dict(self.statuses), timeout_s, clock=lambda: self.now
-        )
+        self.found: list[Any] = []
+        monkeypatch.setattr(stalls, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(stalls, "StallMonitor", self.monitor)
+        run: Any = SimpleNamespace(plan=PLAN)
+        self.watch = StallWatch(run, RayDataOptions(), lambda: list(self.found))
 
-    def enter_call(self, since: float) -> None:
-        self.statuses["actor-1"] = StageStatus(0, ["task"], since, -1, True)
+    def monitor(self, *arguments: Any) -> Monitor:
+        self.made = Monitor(*arguments)
+        return self.made
 
-    def wait(self, seconds: float) -> None:
-        for _ in range(100):
-            self.now += seconds / 100
-            self.watch.poll()
-
-
-def warnings_of(caplog: Any) -> list[str]:
-    return [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
-
-
-def test_warns_once_and_names_stage_and_worker(caplog: pytest.LogCaptureFixture) -> None:
-    watched = Watched()
-    watched.enter_call(since=1.0)
-
-    watched.wait(WARN_AFTER_S * 0.9)
-    assert not warnings_of(caplog)
-    watched.wait(WARN_AFTER_S)
-
-    [warning] = warnings_of(caplog)
-    assert "stage 'slow' in worker actor-1" in warning
+    def poll(self) -> int:
+        """Poll half a minute later, and return how often there was progress so far."""
+        self.now += 30
+        self.watch.poll()
+        return self.made.progress
 
 
-def test_new_calls_and_blocks_are_progress(caplog: pytest.LogCaptureFixture) -> None:
-    watched = Watched(timeout_s=100)
-    for call in range(5):
-        watched.enter_call(since=call)
-        watched.wait(60)
-        watched.watch.record_progress()
-        watched.wait(60)
-    assert not warnings_of(caplog)
+def worker(name: str, since: float | None) -> tuple[StatusFiles, StageStatus | None]:
+    status = None if since is None else StageStatus(0, ["task"], since, -1, True)
+    return StatusFiles("", "node-of-" + name, name), status
 
 
-def test_fails_after_the_timeout() -> None:
-    watched = Watched(timeout_s=100)
-    watched.enter_call(since=1.0)
-
-    watched.wait(90)
-    with pytest.raises(StageError, match="stage 'slow' in worker actor-1"):
-        watched.wait(60)
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
+    return Watched(monkeypatch)
 
 
-def test_says_so_if_no_worker_has_work(caplog: pytest.LogCaptureFixture) -> None:
-    Watched().wait(WARN_AFTER_S * 1.2)
+def test_a_worker_in_another_call_is_progress(watched: Watched) -> None:
+    watched.found = [worker("a", since=1.0), worker("b", since=None)]
+    assert watched.poll() == 1
+    assert watched.poll() == 1
 
-    [warning] = warnings_of(caplog)
-    assert "no worker has work" in warning
+    watched.found = [worker("a", since=2.0), worker("b", since=None)]
+    assert watched.poll() == 2
+
+
+def test_workers_with_a_call_are_busy_and_all_nodes_count(watched: Watched) -> None:
+    watched.found = [worker("a", since=1.0), worker("b", since=None)]
+    watched.poll()
+
+    [busy] = watched.made.busy_workers()
+    assert (busy.files.worker_id, busy.planned.name) == ("a", "slow")
+    assert watched.watch.used_nodes() == {"node-of-a", "node-of-b"}
+
+
+def test_the_order_of_workers_does_not_matter(watched: Watched) -> None:
+    watched.found = [worker("a", since=1.0), worker("b", since=1.0)]
+    watched.poll()
+    watched.found.reverse()
+
+    assert watched.poll() == 1

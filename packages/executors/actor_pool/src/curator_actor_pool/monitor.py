@@ -11,11 +11,13 @@ from curator_core import PlannedStage
 from curator_core.errors import ResourceError
 from curator_core.model.snapshot import ExecutorState, Queue
 from curator_ray.cluster.autoscaler import NodeRequests
+from curator_ray.cluster.node_usage import NodeUsageMonitor
 from curator_ray.cluster.nodes import NodeFacts
 from curator_ray.cluster.object_store import StoreMonitor
 from curator_ray.cluster.survey import Survey
 from curator_ray.reservations import Reservations
 from curator_ray.resources import eligible_nodes
+from curator_ray.stalls import BusyWorker, StallMonitor
 from curator_ray.worker.deaths import NODE_LOST, WorkerDeath
 
 from curator_actor_pool.options import ActorPoolOptions
@@ -61,6 +63,12 @@ class RunMonitor:
             lambda node: self._our_part(node).cpus, is_exclusive=survey.is_exclusive
         )
         self._node_requests = NodeRequests()
+        self._stalls = StallMonitor(
+            run, self._busy_actors, options.stall_warning_s, options.stall_timeout
+        )
+        self._usage = NodeUsageMonitor(lambda: survey.facts, pools.used_nodes)
+        if not survey.is_exclusive:  # a private cluster is this machine
+            self._usage.start()
         self._next_poll = self._next_node_poll = 0.0
         self._hardware_missing_since: float | None = None
         self._has_warned = False
@@ -71,7 +79,12 @@ class RunMonitor:
     def is_stopping(self) -> bool:
         return self._run.stopping.is_requested
 
+    def note_progress(self) -> None:
+        self._stalls.note_progress()
+
     def close(self) -> None:
+        self._stalls.close()
+        self._usage.close()
         self._node_requests.withdraw()
         self._reservations.close()
 
@@ -88,6 +101,8 @@ class RunMonitor:
             raise OverdueError
         self._run.tick()
         self._pools.check()
+        if error := self._stalls.check():
+            raise error
         if now >= self._next_node_poll:
             self._next_node_poll = now + _POLL_NODES_S
             self._poll_nodes(on_death)
@@ -140,6 +155,9 @@ class RunMonitor:
                 planned.name, limit,
             )  # fmt: skip
 
+    def _busy_actors(self) -> list[BusyWorker]:
+        return self._pools.busy(self.stage) if self.stage else []
+
     def _executor_state(self) -> ExecutorState:
         actors = list(self._pools.actors.values())
         index = self.stage.index if self.stage else -1
@@ -151,4 +169,5 @@ class RunMonitor:
             store.used,
             store.spilled,
             store.limit,
+            self._usage.latest(),
         )

@@ -20,6 +20,8 @@ _ABOVE_ZERO = (
     "round_minutes",
     "slots_per_actor",
     "wait_limit_s",
+    "stall_warning_s",
+    "stall_timeout",
     "object_store_gb",
 )
 _ZERO_OR_MORE = ("reserved_cpus", "reserved_gpus")
@@ -51,6 +53,14 @@ class ActorPoolOptions:
 
     wait_limit_s: float = 600.0
     """How long a stage waits for hardware that was lost. Then the run fails; it can be resumed."""
+
+    stall_warning_s: float = 1800.0
+    """Warn after this many seconds without progress, with the stacks of the workers. If they used
+    no CPU, GPU or I/O either, the run fails (and can be resumed)."""
+
+    stall_timeout: float | None = None
+    """Seconds without progress after which the run fails (and can be resumed), whatever its workers
+    are doing."""
 
     address: str | None = None
     """The cluster to join, if Ray is not connected to one already."""

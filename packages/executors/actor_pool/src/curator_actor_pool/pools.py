@@ -13,6 +13,7 @@ from curator_core.model.reports import CallReport
 from curator_ray.cluster.nodes import NodeFacts
 from curator_ray.inbox import Inbox, Received
 from curator_ray.resources import eligible_nodes
+from curator_ray.stalls import BusyWorker
 from curator_ray.worker.handle import WorkerHandle, WorkerLauncher
 from curator_ray.worker.messages import CallResult
 
@@ -114,6 +115,14 @@ class ActorPools:
 
     def ready(self, planned: PlannedStage) -> list[PoolActor]:
         return [actor for actor in self.of(planned) if planned.index in actor.ready]
+
+    def busy(self, planned: PlannedStage) -> list[BusyWorker]:
+        """Return the actors with calls, which are all of this stage."""
+        actors = [actor for actor in self.actors.values() if actor.calls]
+        return [BusyWorker(actor.handle.status_files, planned) for actor in actors]
+
+    def used_nodes(self) -> set[str]:
+        return {actor.node for actor in list(self.actors.values())}
 
     def take_messages(self, timeout_s: float) -> list[Received[Subject]]:
         return self._inbox.take(timeout_s)

@@ -86,6 +86,7 @@ class StagePass:
                 finished = self._handle(message)
                 if finished is not None:
                     yield finished
+                monitor.note_progress()  # also if the reader took its time
 
     def _give_out(self) -> None:
         """Give a call to each free actor, and more to each if calls are short."""

@@ -3,12 +3,15 @@
 import gc
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from curator_core import AnyTask, Plan
 from curator_core.model.reports import CallReport, Keys
+from curator_core.model.snapshot import ExecutorState
+from curator_ray.cluster.node_usage import NodeUsageMonitor
 from curator_ray.cluster.survey import Survey
 from curator_ray.executor import FORCED_STOP_S
 from curator_ray.recovery import CrashHistory, SourceReruns
@@ -66,7 +69,7 @@ class Driver:
         self._packed_plan = packer.pack(plan)
         store_bytes = sum(node.object_store_gb for node in survey.facts.nodes) * 1e9
         self._sources = JobSources(run, options, store_bytes)
-        run.executor_state = folder.executor_state
+        run.executor_state = self._executor_state
         self._crashes = CrashHistory(run)
         self._reruns = SourceReruns(run)
         self._recovery = Recovery(run, self._crashes, self._reruns)
@@ -75,12 +78,25 @@ class Driver:
         self._parts: list[JobPart] = []
         self._actor_names = ActorNames(run.token)
         self._nodes = NodeWatch(run, survey)
-        self._stalls = StallWatch(plan.stages, folder.statuses, options.stall_timeout)
+        self._stalls = StallWatch(run, options, folder.workers)
+        self._usage = NodeUsageMonitor(lambda: survey.facts, self._stalls.used_nodes)
         self._is_draining = self._was_aborted = False
         self._next_death_poll = 0.0
 
     def outputs(self) -> Iterator[AnyTask]:
         """Yield the outputs of the run as they come; closing the iterator ends the work."""
+        if not self._survey.is_exclusive:  # a private cluster is this machine
+            self._usage.start()
+        try:
+            yield from self._run_jobs()
+        finally:
+            self._stalls.close()
+            self._usage.close()
+
+    def _executor_state(self) -> ExecutorState:
+        return replace(self._folder.executor_state(), nodes=self._usage.latest())
+
+    def _run_jobs(self) -> Iterator[AnyTask]:
         while not self._run.stopping.is_requested:
             reruns = self._reruns.take()
             sources = reruns or self._sources.take()
@@ -106,7 +122,7 @@ class Driver:
                 if block is not None:
                     yield from self._take(block)
                     del block
-                    self._stalls.record_progress()
+                    self._stalls.note_progress()
                 if not self._tick(errors):
                     return
             is_complete = True
@@ -137,7 +153,7 @@ class Driver:
             names = self._actor_names = ActorNames(self._run.token)
             can_grow = not self._survey.is_exclusive
             dataset = build_dataset(blocks, parts, names, can_grow=can_grow)
-        self._stalls.record_progress()
+        self._stalls.note_progress()
         return Job(dataset, errors)
 
     def _take(self, block: pa.Table) -> Iterator[AnyTask]:

@@ -12,7 +12,8 @@ IN_CONTEXT = ("target_max_block_size", "max_tasks_in_flight_per_actor")
 
 _LIMITS = ("cpu", "gpu", "object_store_memory", "memory")
 _WHOLE_NUMBERS = ("override_num_blocks", "max_sources_per_job", *IN_CONTEXT)
-_NUMBERS = (*_WHOLE_NUMBERS, "stall_timeout", "object_store_gb")
+_NUMBERS = (*_WHOLE_NUMBERS, "stall_warning_s", "stall_timeout", "object_store_gb")
+_REQUIRED = ("max_sources_per_job", "stall_warning_s")
 _FLAGS = ("preserve_order", "verbose_progress")
 _IN_EXECUTION_OPTIONS = ("resource_limits", *_FLAGS)
 
@@ -47,9 +48,13 @@ class RayDataOptions:
     max_sources_per_job: int = 20_000
     """More sources run as several jobs, one after the other."""
 
+    stall_warning_s: float = 1800.0
+    """Warn after this many seconds without progress, with the stacks of the workers. If they used
+    no CPU, GPU or I/O either, the run fails (and can be resumed)."""
+
     stall_timeout: float | None = None
-    """Seconds without progress after which the run fails; it can be resumed. Without a limit, a
-    warning after 30 minutes names the stages and workers."""
+    """Seconds without progress after which the run fails (and can be resumed), whatever its workers
+    are doing."""
 
     address: str | None = None
     """The cluster to join, if Ray is not connected to one already."""
@@ -64,8 +69,9 @@ class RayDataOptions:
     def _problems(self) -> Iterator[str]:
         wrong_types = list(number_problems(self, _NUMBERS, _WHOLE_NUMBERS))
         yield from wrong_types
-        if self.max_sources_per_job is None:
-            yield "max_sources_per_job is None, but must be a whole number"
+        for name in _REQUIRED:
+            if getattr(self, name) is None:
+                yield f"{name} is None, but must be a number"
         if not wrong_types:
             for name in _NUMBERS:
                 value = getattr(self, name)

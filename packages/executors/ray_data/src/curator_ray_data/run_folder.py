@@ -72,13 +72,13 @@ class RunFolder:
             for worker_id, report in found
         ]
 
-    def statuses(self) -> dict[str, StageStatus | None]:
-        """Return what each worker is doing, by its id; None for those that wait."""
-        return {w: status for answer in self._on_each_node(find_statuses) for w, status in answer}
+    def workers(self) -> list[tuple[StatusFiles, StageStatus | None]]:
+        """Return the workers on all nodes, with what they are doing; None for those that wait."""
+        return [worker for answer in self._on_each_node(find_workers) for worker in answer]
 
     def executor_state(self) -> ExecutorState:
         """Count the workers on this machine; other nodes would take too long to ask."""
-        statuses = [status for _, status in find_statuses(self.path)]
+        statuses = [status for _, status in find_workers(self.path)]
         busy = [status.stage_index for status in statuses if status is not None]
         store = self._store.read()
         return ExecutorState(
@@ -145,9 +145,9 @@ def find_dead(folder: str) -> list[tuple[str, CrashReport]]:
     return found
 
 
-def find_statuses(folder: str) -> list[tuple[str, StageStatus | None]]:
+def find_workers(folder: str) -> list[tuple[StatusFiles, StageStatus | None]]:
     living = [files for files, process in _workers(folder) if process.runs()]
-    return [(files.worker_id, _status(files)) for files in living]
+    return [(files, _status(files)) for files in living]
 
 
 def find_working(folder: str) -> list[int]:

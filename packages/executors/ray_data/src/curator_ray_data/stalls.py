@@ -1,20 +1,22 @@
-"""Warns of a run that makes no progress, and ends it if a limit is set."""
+"""Stalls of a job: Ray Data reports no calls, so the run looks at what its workers are doing."""
 
-import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from curator_core import PlannedStage
-from curator_core.errors import StageError
 from curator_core.local.shared_status import StageStatus
+from curator_ray.stalls import BusyWorker, StallMonitor
+from curator_ray.worker.status_files import StatusFiles
 
-LOG = logging.getLogger("curator_core")
+from curator_ray_data.options import RayDataOptions
 
-WARN_AFTER_S = 1800.0
+if TYPE_CHECKING:
+    from curator_core.plan.executor import RemoteRun
+
 _POLLS_PER_LIMIT = 20
 _MAX_POLL_S = 30.0
 
-Statuses = dict[str, StageStatus | None]
+WorkerStatus = tuple[StatusFiles, StageStatus | None]
 
 
 class StallWatch:
@@ -22,54 +24,46 @@ class StallWatch:
 
     def __init__(
         self,
-        stages: Sequence[PlannedStage],
-        read_statuses: Callable[[], Statuses],
-        timeout_s: float | None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
+        run: "RemoteRun",
+        options: RayDataOptions,
+        find_workers: Callable[[], list[WorkerStatus]],
     ) -> None:
-        """`read_statuses` returns what each worker is doing."""
-        self._names = {planned.index: planned.name for planned in stages}
-        self._read_statuses = read_statuses
-        self._timeout_s = timeout_s
-        self._clock = clock
-        self._poll_s = min(_MAX_POLL_S, (timeout_s or WARN_AFTER_S) / _POLLS_PER_LIMIT)
-        self._statuses: Statuses = {}
-        self.record_progress()
+        """`find_workers` returns the workers of all nodes; those that wait have no status."""
+        self._stages = run.plan.stages
+        self._find_workers = find_workers
+        self._workers: list[WorkerStatus] = []
+        limit_s = min(options.stall_warning_s, options.stall_timeout or options.stall_warning_s)
+        self._poll_s = min(_MAX_POLL_S, limit_s / _POLLS_PER_LIMIT)
+        self._next_poll = 0.0
+        self._monitor = StallMonitor(
+            run, self._busy, options.stall_warning_s, options.stall_timeout
+        )
 
-    def record_progress(self) -> None:
-        self._since = self._clock()
-        self._next_poll = self._since + self._poll_s
-        self._has_warned = False
+    def used_nodes(self) -> set[str]:
+        """Return the nodes that had workers at the last poll."""
+        return {files.node_id for files, _ in self._workers}
+
+    def note_progress(self) -> None:
+        self._monitor.note_progress()
 
     def poll(self) -> None:
-        """Call this regularly. Raises when `timeout_s` has passed without progress."""
-        now = self._clock()
-        if now < self._next_poll:
-            return
-        statuses = self._read_statuses()
-        if statuses != self._statuses:
-            self._statuses = statuses
-            self.record_progress()
-            return
-        self._next_poll = now + self._poll_s
-        seconds = now - self._since
-        if self._timeout_s is not None and seconds >= self._timeout_s:
-            raise StageError(
-                f"no progress for {seconds:.0f} s (stall_timeout is {self._timeout_s:g}): "
-                f"{self._describe()}; finished sources are kept, run it again to resume"
-            )
-        if seconds >= WARN_AFTER_S and not self._has_warned:
-            self._has_warned = True
-            LOG.warning("ray_data: no progress for %.0f min: %s", seconds / 60, self._describe())
+        """Call this regularly. Raises an error that ends a run without progress."""
+        now = time.monotonic()
+        if now >= self._next_poll:
+            self._next_poll = now + self._poll_s
+            workers = sorted(self._find_workers(), key=lambda worker: worker[0].worker_id)
+            if workers != self._workers:
+                self._workers = workers
+                self.note_progress()
+        if error := self._monitor.check():
+            raise error
 
-    def _describe(self) -> str:
-        busy = [
-            f"stage {self._names[status.stage_index]!r} in worker {worker_id}"
-            for worker_id, status in sorted(self._statuses.items())
+    def close(self) -> None:
+        self._monitor.close()
+
+    def _busy(self) -> list[BusyWorker]:
+        return [
+            BusyWorker(files, self._stages[status.stage_index])
+            for files, status in self._workers
             if status is not None
         ]
-        if not busy:
-            return "no worker has work; Ray Data may be waiting for CPUs that others hold"
-        more = f" and {len(busy) - 5} more" if len(busy) > 5 else ""
-        return f"at work: {', '.join(busy[:5])}{more}"

@@ -17,13 +17,13 @@ from curator_ray.executor import FORCED_STOP_S
 from curator_ray.inbox import Inbox, Received
 from curator_ray.recovery import CrashHistory
 from curator_ray.reservations import Reservations
+from curator_ray.stalls import StallMonitor
 from curator_ray.worker.handle import WorkerLauncher
 
 from curator_streaming.engine.blocks import BlockTable
 from curator_streaming.engine.events import EventSource
 from curator_streaming.engine.results import OutputSink, Results
 from curator_streaming.engine.sources import SchedulerSources, TaskInput
-from curator_streaming.engine.stalls import StallMonitor
 from curator_streaming.engine.workers import LAST_TEARDOWN_TIMEOUT_S, ReplyKey, WorkerSet
 from curator_streaming.options import StreamingOptions
 from curator_streaming.report import StateReader, describe_bottleneck, progress_line, summary_lines
@@ -103,7 +103,10 @@ class Driver:
         )
         self._max_wait_s = self._check_interval_s = _CHECK_INTERVAL_S
         self._stalls = StallMonitor(
-            run, self._workers, self._options.stall_warning_s, self._options.stall_timeout
+            run,
+            self._workers.busy,
+            self._options.stall_warning_s,
+            self._options.stall_timeout,
         )
         self._is_serving = False
         self._input_end_sent = False

@@ -11,6 +11,7 @@ from curator_core.model.crash_attribution import Blame
 from curator_ray.cluster.nodes import NodeFacts
 from curator_ray.executor import FORCED_STOP_S
 from curator_ray.inbox import Inbox
+from curator_ray.stalls import BusyWorker
 from curator_ray.worker.handle import WorkerHandle, WorkerLauncher
 
 from curator_streaming.engine.blocks import BlockTable
@@ -107,6 +108,14 @@ class WorkerSet:
         self._shared_resources = _shared_resources(stages)
         self._next_check = 0.0
         self._teardown_timeout_s = TEARDOWN_TIMEOUT_S
+
+    def busy(self) -> list[BusyWorker]:
+        """Return the workers with calls."""
+        return [
+            BusyWorker(record.handle.status_files, self.stages[call.first])
+            for record in self.records.values()
+            for call in list(record.calls.values())[:1]
+        ]
 
     def start(self, action: StartWorker, node: NodeFacts) -> None:
         planned = None if action.first is None else self.stages[action.first]

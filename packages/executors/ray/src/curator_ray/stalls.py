@@ -3,15 +3,16 @@
 import logging
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from curator_core import PlannedStage
 from curator_core.errors import StageError
+
 from curator_ray.worker.activity import WorkerActivity
 from curator_ray.worker.node_tasks import read_activities_on_nodes
 from curator_ray.worker.status_files import StatusFiles
-
-from curator_streaming.engine.workers import WorkerRecord, WorkerSet
 
 if TYPE_CHECKING:
     from curator_core.plan.executor import RemoteRun
@@ -26,10 +27,18 @@ _STACKS_IN_WARNING = 3
 
 
 @dataclass(frozen=True, slots=True)
+class BusyWorker:
+    """A worker with a call of a stage."""
+
+    files: StatusFiles
+    planned: PlannedStage
+
+
+@dataclass(frozen=True, slots=True)
 class StalledWorker:
     """A worker with a call, at the time of a warning."""
 
-    number: int
+    worker_id: str
     node: str
     stage: str
     is_idle: bool
@@ -37,7 +46,7 @@ class StalledWorker:
 
     def __str__(self) -> str:
         state = "used no CPU, GPU or I/O" if self.is_idle else "is busy"
-        return f"worker {self.number} on node {self.node[:8]} in stage {self.stage!r} {state}"
+        return f"worker {self.worker_id} on node {self.node[:8]} in stage {self.stage!r} {state}"
 
 
 @dataclass
@@ -58,7 +67,7 @@ class _Inspection:
         try:
             found = read_activities_on_nodes(self.workers, with_stacks=self.with_stacks)
         except Exception:
-            LOG.debug("streaming: workers could not be inspected", exc_info=True)
+            LOG.debug("workers could not be inspected", exc_info=True)
         finally:
             self.found = {activity.worker_id: activity for activity in found}
 
@@ -72,10 +81,14 @@ class StallMonitor:
     """
 
     def __init__(
-        self, run: "RemoteRun", workers: WorkerSet, warning_s: float, timeout_s: float | None
+        self,
+        run: "RemoteRun",
+        busy_workers: Callable[[], Sequence[BusyWorker]],
+        warning_s: float,
+        timeout_s: float | None,
     ) -> None:
         self._run = run
-        self._workers = workers
+        self._busy_workers = busy_workers
         self._warning_s = warning_s
         self._timeout_s = timeout_s
         self._since = time.monotonic()
@@ -103,7 +116,7 @@ class StallMonitor:
             self._inspect_at = self._since + self._warning_s
             self._is_valid = True
             self._inspection = _Inspection(
-                [record.handle.status_files for record in self._with_calls()],
+                [worker.files for worker in self._busy_workers()],
                 with_stacks=self._before is not None,
             )
         return None
@@ -130,13 +143,13 @@ class StallMonitor:
         before: dict[str, WorkerActivity],
         seconds: float,
     ) -> StageError | None:
-        records = self._with_calls()
+        busy = self._busy_workers()
         workers = [
-            self._describe(record, found[key], before.get(key))
-            for record in records
-            if (key := str(record.number)) in found
+            self._describe(worker, found[key], before.get(key))
+            for worker in busy
+            if (key := worker.files.worker_id) in found
         ]
-        are_idle = bool(records) and sum(worker.is_idle for worker in workers) == len(records)
+        are_idle = bool(busy) and sum(worker.is_idle for worker in workers) == len(busy)
         is_over = self._timeout_s is not None and seconds >= self._timeout_s
         listed = "; ".join(map(str, workers[:_STACKS_IN_WARNING])) or "no worker has a call"
         text = f"no progress for {_duration(seconds)}: {listed}"
@@ -147,7 +160,7 @@ class StallMonitor:
             "stalled",
             seconds=round(seconds, 1),
             workers=[
-                {"worker": w.number, "node": w.node, "stage": w.stage, "idle": w.is_idle}
+                {"worker": w.worker_id, "node": w.node, "stage": w.stage, "idle": w.is_idle}
                 for w in workers
             ],
             stacks=stacks,
@@ -158,24 +171,21 @@ class StallMonitor:
                 stage=workers[0].stage if workers else "",
                 detail=stacks,
             )
-        LOG.warning("streaming: %s\n%s", text, stacks)
+        LOG.warning("%s\n%s", text, stacks)
         self._before = found
         self._inspect_at = time.monotonic() + self._warning_s
         return None
 
     def _describe(
-        self, record: WorkerRecord, now: WorkerActivity, before: WorkerActivity | None
+        self, worker: BusyWorker, now: WorkerActivity, before: WorkerActivity | None
     ) -> StalledWorker:
-        call = next(iter(record.calls.values()))
-        planned = self._workers.stages[call.first]
-        stages = self._run.plan.stages
-        name = planned.name if now.stage_index is None else stages[now.stage_index].name
-        uses_gpu = planned.resources.needs_gpu
+        planned = worker.planned
+        if now.stage_index is not None:
+            planned = self._run.plan.stages[now.stage_index]
+        uses_gpu = worker.planned.resources.needs_gpu
         is_idle = before is not None and now.is_idle_since(before, uses_gpu=uses_gpu)
-        return StalledWorker(record.number, record.node, name, is_idle, now.stack)
-
-    def _with_calls(self) -> list[WorkerRecord]:
-        return [record for record in self._workers.records.values() if record.calls]
+        files = worker.files
+        return StalledWorker(files.worker_id, files.node_id, planned.name, is_idle, now.stack)
 
 
 def _duration(seconds: float) -> str:
