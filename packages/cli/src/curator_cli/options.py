@@ -39,6 +39,11 @@ def permitting(function: Command) -> Command:
         "--trust-code", is_flag=True, help="Let the recipe run code that comes with models."
     )
     @click.option(
+        "--allow-python",
+        is_flag=True,
+        help="Let the recipe call functions of Python files beside it.",
+    )
+    @click.option(
         "--allow-protocol",
         "protocols",
         multiple=True,
@@ -56,6 +61,7 @@ def permitting(function: Command) -> Command:
     def command(
         *given: Any,
         trust_code: bool,
+        allow_python: bool,
         protocols: tuple[str, ...],
         variables: tuple[str, ...],
         **options: Any,
@@ -64,7 +70,10 @@ def permitting(function: Command) -> Command:
 
         _refuse_unknown(_names(protocols))
         permissions = Permissions.of_environment().widened(
-            trust_code=trust_code, protocols=_names(protocols), variables=_names(variables)
+            trust_code=trust_code,
+            allow_python=allow_python,
+            protocols=_names(protocols),
+            variables=_names(variables),
         )
         return function(*given, permissions=permissions, **options)
 
@@ -205,18 +214,23 @@ def recipe_text(recipe: "Recipe") -> str:
     import yaml
 
     data = {**recipe.document.data, "name": recipe.name}
+    sources = recipe.python_sources()
+    data["steps"] = [
+        {**step, "source": sources["steps", at]} if ("steps", at) in sources else step
+        for at, step in enumerate(data.get("steps") or [])
+    ]
     masked = _without_credentials(data, _harmless(recipe))
     return str(yaml.safe_dump(masked, sort_keys=False, allow_unicode=True, width=100))
 
 
 def _harmless(recipe: "Recipe") -> "set[Path]":
     """Return the paths of values that belong to stages' own options and are not credentials."""
-    from curator_cli.recipes.steps import load_stage, stage_table
+    from curator_cli.recipes.steps import table_of
 
     return {
         (*step.path, option.name)
         for step in recipe.steps
-        for option in stage_table(load_stage(step.stage, recipe.plugins)).options.values()
+        for option in table_of(step, recipe.plugins).options.values()
         if option.name in step.values and not option.hides(step.values[option.name])
     }
 

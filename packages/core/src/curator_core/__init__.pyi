@@ -1,4 +1,5 @@
 # Generated from the package's list of public names: run `hatch run generate`.
+from curator_core.curation import Curation as Curation
 from curator_core.errors import BudgetError as BudgetError
 from curator_core.errors import CuratorError as CuratorError
 from curator_core.errors import EmptyRunError as EmptyRunError
@@ -66,6 +67,7 @@ from curator_core.run.options import WorkflowRunOptions as WorkflowRunOptions
 from curator_core.run.result import RunResult as RunResult
 from curator_core.run.result import WorkflowResult as WorkflowResult
 from curator_core.workflow import Workflow as Workflow
+from curator_core.workflow import WorkflowStep as WorkflowStep
 
 __all__ = [
     "AlarmTimer",
@@ -74,6 +76,7 @@ __all__ = [
     "BudgetError",
     "BusyError",
     "CompositeStage",
+    "Curation",
     "CuratorError",
     "DocumentBatch",
     "DropSink",
@@ -131,6 +134,7 @@ __all__ = [
     "WorkflowInfo",
     "WorkflowResult",
     "WorkflowRunOptions",
+    "WorkflowStep",
     "attach_model",
     "flatten",
     "hookimpl",

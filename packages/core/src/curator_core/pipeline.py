@@ -203,12 +203,12 @@ class Pipeline:
 
     def to_yaml(self) -> str:
         """Return the recipe of this pipeline; all of its stages must be registered."""
-        return str(_recipes("to_yaml").pipeline_to_yaml(self))
+        return str(recipes_of_cli("Pipeline.to_yaml").pipeline_to_yaml(self))
 
     @classmethod
     def from_yaml(cls, text: str) -> "Pipeline":
         """Return the pipeline of a recipe that `to_yaml` wrote."""
-        pipeline: Pipeline = _recipes("from_yaml").pipeline_from_yaml(text)
+        pipeline: Pipeline = recipes_of_cli("Pipeline.from_yaml").pipeline_from_yaml(text)
         return pipeline
 
     def _make_plan(self, on_error: OnError | None) -> Plan:
@@ -230,10 +230,11 @@ class Pipeline:
         return PlannedStage.of(index, stage, policy)
 
 
-def _recipes(method: str) -> Any:
+def recipes_of_cli(method: str) -> Any:
+    """Return `curator_cli.recipes`, which the method needs."""
     recipes = import_if_installed("curator_cli.recipes")
     if recipes is None:
-        raise PipelineError(f"Pipeline.{method}() needs curator-cli: pip install curator-cli")
+        raise PipelineError(f"{method}() needs curator-cli: pip install curator-cli")
     return recipes
 
 

@@ -18,6 +18,7 @@ EXPORTS = {
         "RunInterrupted",
         "StageError",
     ),
+    "curator_core.curation": ("Curation",),
     "curator_core.execution.timeouts": ("AlarmTimer",),
     "curator_core.execution.worker": ("StageWorker",),
     "curator_core.model.documents": ("DocumentBatch",),
@@ -87,7 +88,7 @@ EXPORTS = {
         "RunResult",
         "WorkflowResult",
     ),
-    "curator_core.workflow": ("Workflow",),
+    "curator_core.workflow": ("Workflow", "WorkflowStep"),
 }
 """Public names besides what the hooks register, by module."""
 

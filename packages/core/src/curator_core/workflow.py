@@ -1,14 +1,17 @@
 """Workflows: several pipelines with files between them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, ClassVar, Unpack
 
-from curator_core.errors import PipelineError, ResumeError, RunInterrupted
+from curator_core.errors import PipelineError, ResumeError, RunInterrupted, hint
 from curator_core.io.filesystems import base_name, full_path, join, open_filesystem
+from curator_core.io.readers import ParquetReader
+from curator_core.io.writers import ParquetWriter
 from curator_core.model.formatting import counted
+from curator_core.model.stages import AnyStage
 from curator_core.pipeline import Pipeline, choose_executor
 from curator_core.plan.executor import Executor
 from curator_core.plan.stop_request import StopRequest
@@ -27,13 +30,34 @@ class Workflow(ABC):
     in; a finished workflow does nothing.
     """
 
-    name: ClassVar[str] = "workflow"
+    name: str = "workflow"
 
     written_by: ClassVar[str | None] = None
     """The pipeline that writes the result; by default the last one."""
 
     work_option: ClassVar[str] = "work_dir"
     """Name of the option that sets the work directory, for messages."""
+
+    step_options: ClassVar[Mapping[str, str]] = {}
+    """The options that a curation sets if the workflow is one of its steps: the names of those for
+    the folders "input", "output" and "work", for "storage", and for the "format" of the output.
+    Empty if the workflow cannot be a step."""
+
+    @classmethod
+    def step(cls, name: str = "", **options: Any) -> "WorkflowStep":
+        """Return the workflow as a step of a `Curation`, which chooses where it reads and writes.
+
+        `options` are those of the workflow, without its folders.
+        """
+        return WorkflowStep(cls, name or cls.name, options)
+
+    def step_writer(self, folder: str) -> AnyStage:
+        """Return the stage that writes records to be read by this workflow."""
+        return ParquetWriter(folder, storage_options=self.storage_options)
+
+    def step_reader(self, folder: str, text_field: str | None) -> AnyStage:
+        """Return the stage that reads what this workflow has written."""
+        return ParquetReader(folder, text_field=text_field, storage_options=self.storage_options)
 
     @property
     @abstractmethod
@@ -109,10 +133,14 @@ class Workflow(ABC):
         own = tuple(full_path(fs, path) for fs, path in places)
         return replace(policy, own_folders=own, depends_on_names=True)
 
+    def run_dir(self, pipeline: str) -> str:
+        """Return the run directory of a pipeline."""
+        return join(self.work_dir, ".curator", self.name, pipeline)
+
     def _run(
         self, pipeline: Pipeline, executor: Executor, options: WorkflowRunOptions
     ) -> RunResult:
-        run_dir = join(self.work_dir, ".curator", self.name, pipeline.name)
+        run_dir = self.run_dir(pipeline.name)
         done = pipeline.run(executor, run_dir=run_dir, **options)
         if done.sources_skipped and any(r.is_worth_retrying for r in done.quarantined):
             return pipeline.retry(
@@ -182,6 +210,36 @@ class Workflow(ABC):
                 f"workflow {self.name!r} has two pipelines named {name!r}, whose runs would be "
                 "kept in one place; give each its own name"
             )
+
+
+@dataclass(frozen=True)
+class WorkflowStep:
+    """A workflow that is a step of a curation, and the options that the user gave it."""
+
+    kind: type[Workflow]
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        given_by_curation = self.kind.step_options
+        if not given_by_curation:
+            raise PipelineError(
+                f"{self.name} cannot be a step: it has several inputs, or none; run it on its own"
+            )
+        kind: Any = self.kind
+        known = [found.name for found in fields(kind) if found.init] if is_dataclass(kind) else []
+        for option in self.options:
+            if option in given_by_curation.values():
+                raise PipelineError(
+                    f"{self.name}: {option} is chosen by the curation; leave it out"
+                )
+            if known and option not in known:
+                raise PipelineError(f"{self.name}: no option {option!r}{hint(option, known)}")
+
+    def create(self, folders: Mapping[str, Any]) -> Workflow:
+        """Create the workflow. `folders` has a value for each key of `Workflow.step_options`."""
+        options = {option: folders[role] for role, option in self.kind.step_options.items()}
+        return self.kind(**options, **self.options)
 
 
 def _refuse_if_stopping(stopping: StopRequest, result: WorkflowResult) -> None:

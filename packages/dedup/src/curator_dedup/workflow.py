@@ -53,6 +53,12 @@ class DedupWorkflow(Workflow):
 
     work_option: ClassVar[str] = "work_path"
     written_by: ClassVar[str | None] = REMOVE
+    step_options: ClassVar[Mapping[str, str]] = {
+        "input": "input_path",
+        "output": "output_path",
+        "work": "work_path",
+        "storage": "storage",
+    }
 
     def __post_init__(self) -> None:
         self.input_path = paths_as_text(self.input_path)
@@ -155,6 +161,11 @@ class DocumentWorkflow(DedupWorkflow):
 
     report: bool = True
     """Whether to write a report on the duplicates found, as HTML and JSON."""
+
+    step_options: ClassVar[Mapping[str, str]] = {
+        **DedupWorkflow.step_options,
+        "format": "output_format",
+    }
 
     @property
     def field_options(self) -> Mapping[str, str | None]:

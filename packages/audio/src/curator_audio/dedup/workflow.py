@@ -146,6 +146,12 @@ class AudioDeduplicationWorkflow(HammingWorkflow):
             self.output_path, mode=self.mode, storage_options=self.storage or None
         )
 
+    def step_writer(self, folder: str) -> AnyStage:
+        return ManifestWriter(folder, storage_options=self.storage or None)
+
+    def step_reader(self, folder: str, text_field: str | None) -> AnyStage:
+        return ManifestReader(folder, storage_options=self.storage or None)
+
     @property
     def _format(self) -> str:
         if self.input_format == "auto":

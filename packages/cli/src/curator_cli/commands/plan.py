@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from curator_cli.commands.curation_output import show_curation_plan
 from curator_cli.commands.workflow_output import show_workflow_plan
 from curator_cli.options import RecipeArguments, executor_for, on_recipe, with_output
 from curator_cli.output import Screen
@@ -24,7 +25,8 @@ def plan(screen: Screen, arguments: RecipeArguments) -> None:
     recipe = arguments.recipe()
     executor = executor_for(recipe)
     if recipe.workflow is not None:
-        show_workflow_plan(screen, recipe, f"{type(executor).__name__} ({executor.why_chosen})")
+        show = show_curation_plan if recipe.curation else show_workflow_plan
+        show(screen, recipe, f"{type(executor).__name__} ({executor.why_chosen})")
         return
     planned = recipe.pipeline().build(executor)
     name = type(executor).__name__

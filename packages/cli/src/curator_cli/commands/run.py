@@ -51,6 +51,9 @@ KEPT_NOTHING = 6
 @click.option("--no-samples", is_flag=True, help="Do not show records in the report.")
 @click.option("--no-fuse", is_flag=True, help="Do not merge stages that share work.")
 @click.option(
+    "--keep-intermediate", is_flag=True, help="Keep the files between steps and workflows."
+)
+@click.option(
     "--max-failures",
     metavar="N",
     help="Failures at which the run ends: a number (10) or a share (0.01).",
@@ -108,6 +111,7 @@ class RunFlags:
     allow_empty: bool = False
     no_samples: bool = False
     no_fuse: bool = False
+    keep_intermediate: bool = False
     max_failures: str | None = None
     quiet: bool = False
     logs: bool = False
@@ -141,6 +145,8 @@ class RunFlags:
             settings.append("run.samples=false")
         if self.no_fuse:
             settings.append("run.fuse=false")
+        if self.keep_intermediate:
+            settings.append("run.keep_intermediate=true")
         if self.max_failures is not None:
             settings.append(f"errors.max_failures={self.max_failures}")
         if self.metrics is not None:
@@ -150,11 +156,17 @@ class RunFlags:
 
 def run_workflow(screen: Screen, recipe: "Recipe", chosen: RunFlags) -> None:
     """Run a workflow and show its result."""
+    from curator_cli.commands.curation_output import show_curation
     from curator_cli.commands.workflow_output import show_workflow
 
     if recipe.workflow is None:
         raise PipelineError(f"{recipe.document.file}: the recipe has no workflow")
-    if chosen.run_dir:
+    if chosen.run_dir and recipe.curation is not None:
+        from curator_cli.recipes import apply_settings
+
+        recipe = apply_settings(recipe, [f"run.run_dir={chosen.run_dir}"])
+        assert recipe.workflow is not None
+    elif chosen.run_dir:
         raise PipelineError(
             "--run-dir: a workflow has no run directory; its own options set where it keeps files"
         )
@@ -171,7 +183,10 @@ def run_workflow(screen: Screen, recipe: "Recipe", chosen: RunFlags) -> None:
             observers=displays(chosen),
             progress=False,
         )
-    show_workflow(screen, recipe.workflow, result, quiet=chosen.quiet)
+    if recipe.curation is not None:
+        show_curation(screen, recipe.curation, result, quiet=chosen.quiet)
+    else:
+        show_workflow(screen, recipe.workflow, result, quiet=chosen.quiet)
     if chosen.strict and any(done.quarantined for done in result.runs.values()):
         raise click.exceptions.Exit(QUARANTINED)
     if workflow.final_run(result).kept_nothing and not allow_empty:

@@ -54,8 +54,8 @@ def show_workflow(
     report = [("report", result.report)] if result.report else []
     lines = [
         *_metadata(result.metadata),
-        *_set_aside(result),
-        *_files(workflow, result),
+        *quarantine_lines(result),
+        *file_lines(workflow, result),
         *report,
     ]
     screen.show(details(lines))
@@ -86,7 +86,7 @@ def _format_fact(name: str, value: Any) -> str:
     return f"{name} {value:,}".strip() if is_count else f"{name} {value}".strip()
 
 
-def _set_aside(result: "WorkflowResult") -> Iterator[Line]:
+def quarantine_lines(result: "WorkflowResult") -> Iterator[Line]:
     from curator_core.model.formatting import shortened
     from curator_report.summary import MOST_FAILURES
 
@@ -99,7 +99,7 @@ def _set_aside(result: "WorkflowResult") -> Iterator[Line]:
             yield "", f"{len(done.quarantined):,} in all, in {done.run_dir}/quarantine ({name})"
 
 
-def _files(workflow: "Workflow", result: "WorkflowResult") -> Iterator[Line]:
+def file_lines(workflow: "Workflow", result: "WorkflowResult") -> Iterator[Line]:
     from collections import Counter
 
     from curator_core.io.filesystems import parent_of

@@ -2,7 +2,12 @@
 
 from curator_core.model.secrets import Secret, redact, secret
 
-from curator_cli.recipes.dump import pipeline_from_yaml, pipeline_to_yaml
+from curator_cli.recipes.dump import (
+    curation_from_yaml,
+    curation_to_yaml,
+    pipeline_from_yaml,
+    pipeline_to_yaml,
+)
 from curator_cli.recipes.help import (
     OptionHelp,
     StageHelp,
@@ -22,6 +27,8 @@ __all__ = [
     "StageHelp",
     "WorkflowHelp",
     "apply_settings",
+    "curation_from_yaml",
+    "curation_to_yaml",
     "load_recipe",
     "pipeline_from_yaml",
     "pipeline_to_yaml",

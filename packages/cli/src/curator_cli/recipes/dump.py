@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from curator_core import AnyStage
 from curator_core.errors import PipelineError
+from curator_core.model.python_file import PythonFunction
 from curator_core.model.secrets import Secret, is_credential, redact
 from curator_core.plugins.registry import Plugins
 from curator_core.plugins.registry import plugins as installed_plugins
@@ -22,10 +23,11 @@ from curator_cli.recipes.options import (
 )
 from curator_cli.recipes.parsing import parse
 from curator_cli.recipes.permissions import Permissions
+from curator_cli.recipes.python_steps import SOURCE, python_table
 from curator_cli.recipes.steps import ID_RULE, is_id, short_name
 
 if TYPE_CHECKING:
-    from curator_core import Pipeline
+    from curator_core import Curation, Pipeline, WorkflowStep
 
 
 def pipeline_from_yaml(
@@ -37,14 +39,37 @@ def pipeline_from_yaml(
 
 def pipeline_to_yaml(pipeline: "Pipeline", plugins: Plugins | None = None) -> str:
     """Write the pipeline as a recipe, without options that have their default."""
-    import yaml
+    writer = _Writer(installed_plugins() if plugins is None else plugins)
+    return writer.text(_head(pipeline, [writer.step(stage) for stage in pipeline.stages]))
 
-    plugins = installed_plugins() if plugins is None else plugins
-    writer = _Writer(plugins)
-    recipe = _head(pipeline, [writer.step(stage) for stage in pipeline.stages])
-    if writer.problems:
-        raise PipelineError(writer.problems)
-    return str(yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True, width=100))
+
+def curation_from_yaml(
+    text: str, plugins: Plugins | None = None, permissions: Permissions | None = None
+) -> "Curation":
+    """Return the curation that a recipe's text describes."""
+    from curator_core import Curation
+
+    recipe = checked(parse(text), plugins, permissions)
+    made = recipe.workflow.workflow if recipe.workflow else None
+    if not isinstance(made, Curation):
+        raise PipelineError("no step of the recipe is a workflow; use Pipeline.from_yaml")
+    return made
+
+
+def curation_to_yaml(curation: "Curation", plugins: Plugins | None = None) -> str:
+    """Write the curation as a recipe, without options that have their default."""
+    from curator_core import Pipeline, WorkflowStep
+
+    writer = _Writer(installed_plugins() if plugins is None else plugins)
+    steps = [
+        writer.workflow_step(step) if isinstance(step, WorkflowStep) else writer.step(step)
+        for step in curation.steps
+    ]
+    settings: Any = curation.settings
+    recipe = _head(Pipeline(curation.name, curation.description, **settings), steps)
+    if curation.keep_intermediate:
+        recipe.setdefault("run", {})["keep_intermediate"] = True
+    return writer.text(recipe)
 
 
 def _head(pipeline: "Pipeline", steps: list[Any]) -> dict[str, Any]:
@@ -80,6 +105,14 @@ class _Writer:
         self.plugins = plugins
         self.problems: list[str] = []
 
+    def text(self, recipe: dict[str, Any]) -> str:
+        """Return the recipe as YAML; raise if something in it could not be written."""
+        import yaml
+
+        if self.problems:
+            raise PipelineError(self.problems)
+        return str(yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True, width=100))
+
     def _name_of(self, stage: AnyStage) -> str | None:
         catalog = self.plugins.stages
         name = catalog.name_of(type(stage)) or catalog.name_of(stage) or self._name_of_copy(stage)
@@ -100,7 +133,22 @@ class _Writer:
                 return name
         return None
 
+    def workflow_step(self, step: "WorkflowStep") -> Any:
+        name = self.plugins.workflows.name_of(step.kind)
+        if name is None:
+            self.problems.append(
+                f"workflow {step.name!r} cannot be written: no plugin offers it; offer it with "
+                "the hook curator_workflows"
+            )
+            return None
+        written: dict[str, Any] = {"workflow": name}
+        if step.name != short_name(name):
+            written["id"] = step.name
+        return {**written, **_plain(step.options, "")}
+
     def step(self, stage: AnyStage) -> Any:
+        if isinstance(stage, PythonFunction):
+            return self._python_step(stage)
         name = self._name_of(stage)
         if name is None:
             return None
@@ -113,6 +161,17 @@ class _Writer:
             )
         self._add_options(step, stage, name)
         return step if len(step) > 1 else name
+
+    def _python_step(self, stage: PythonFunction) -> dict[str, Any]:
+        step: dict[str, Any] = {"python": f"{stage.file}:{stage.function}"}
+        if stage.name != stage.function:
+            step["id"] = stage.name
+        for option in python_table().options.values():
+            if option.name != SOURCE:
+                self._add(step, stage, option)
+        for option in settings().options.values():
+            self._add_setting(step, stage, option)
+        return step
 
     def _add_options(self, step: dict[str, Any], stage: AnyStage, name: str) -> None:
         own = _own_options(stage, self.plugins, name)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from curator_core import AnyStage, Executor
+from curator_core import AnyStage, Curation, Executor, ProcessingStage
 from curator_core.errors import InputError, PipelineError, PluginError, nearest_file
+from curator_core.model.python_file import PythonFunction
 from curator_core.model.secrets import redact
 from curator_core.plugins.registry import Plugins
 from curator_core.plugins.registry import plugins as installed_plugins
@@ -27,8 +28,9 @@ from curator_cli.recipes.options import (
 from curator_cli.recipes.overrides import with_settings
 from curator_cli.recipes.parsing import LARGEST_FILE, parse
 from curator_cli.recipes.permissions import Permissions
-from curator_cli.recipes.problems import Document, Problems, cluster_problems
-from curator_cli.recipes.steps import RecipeStep, build_stage, find_steps
+from curator_cli.recipes.problems import Document, Path, Problems, cluster_problems
+from curator_cli.recipes.steps import RecipeStep, build_step, find_steps
+from curator_cli.recipes.workflow_steps import build_curation
 from curator_cli.recipes.workflows import ChosenWorkflow, build_workflow
 
 if TYPE_CHECKING:
@@ -52,6 +54,12 @@ class Recipe:
     workflow: ChosenWorkflow | None = field(default=None, repr=False)
     """Used instead of steps: the workflow makes its pipelines itself."""
 
+    @property
+    def curation(self) -> Curation | None:
+        """The workflow that the steps make, if some of them are workflows."""
+        made = self.workflow.workflow if self.workflow else None
+        return made if isinstance(made, Curation) else None
+
     def pipeline(self) -> "Pipeline":
         from curator_core import Pipeline
 
@@ -61,6 +69,12 @@ class Recipe:
                 "which each is made when those before it have run; use curate plan and curate run"
             )
         return Pipeline(self.name, self.description, list(self.stages), **self.settings)
+
+    def python_sources(self) -> dict[Path, str]:
+        """Return the contents of the Python files that steps use, by the path of the step."""
+        places = {step.id: step.path for step in self.steps}
+        functions = (stage for stage in self.stages if isinstance(stage, PythonFunction))
+        return {places[stage.name]: stage.source for stage in functions}
 
     def executor(self) -> Executor | None:
         """Return a new executor as the recipe asks for it, or None if the recipe names none."""
@@ -137,22 +151,29 @@ def checked(
     errors = _section(pipeline_settings(), "errors", problems)
     run = _section(run_settings(), "run", problems)
     steps = find_steps(document, problems)
-    stages = [build_stage(step, plugins, problems) for step in steps]
+    stages = [build_step(step, plugins, problems) for step in steps]
     workflow = build_workflow(plugins, problems)
     executor = _executor(plugins, problems)
     if not (steps or problems or workflow):
         problems.add((), "a recipe needs at least one stage, under `steps:`, or a `workflow:`")
+    name, description = head.get("name") or _name_from(document.file), head.get("description", "")
+    for setting in ("allow_empty", "samples", "fuse"):
+        if setting in run:
+            errors[setting] = run.pop(setting)
+    if not (problems or workflow):
+        workflow = build_curation(name, description, stages, errors, run, problems)
+    keep = run.pop("keep_intermediate", None)
+    if keep is not None and workflow is None:
+        problems.add(("run", "keep_intermediate"), "keep_intermediate: no step is a workflow, so "
+                     "there are no intermediate files; leave it out")  # fmt: skip
     if problems:
         raise PipelineError(problems.messages())
-    for name in ("allow_empty", "samples", "fuse"):
-        if name in run:
-            errors[name] = run.pop(name)
     return Recipe(
-        name=head.get("name") or _name_from(document.file),
-        description=head.get("description", ""),
+        name=name,
+        description=description,
         steps=tuple(steps),
         document=document,
-        stages=tuple(stage for stage in stages if stage is not None),
+        stages=tuple(stage for stage in stages if isinstance(stage, ProcessingStage)),
         settings=errors,
         run_options=run,
         executor_options=executor,

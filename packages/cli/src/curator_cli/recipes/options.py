@@ -168,6 +168,12 @@ def run_settings() -> OptionTable:
     return _table(
         Option("run_dir", str | None, None, "Where the run keeps its journal."),
         Option("resume", bool, True, "Whether to resume an earlier run."),
+        Option(
+            "keep_intermediate",
+            bool | None,
+            None,
+            "Whether to keep the files between steps and workflows, to add new input later.",
+        ),
         Option("allow_empty", bool, False, "Whether no input, or no output, is fine."),
         Option("samples", bool, True, "Whether the report shows a few changed or dropped records."),
         Option("fuse", bool, True, "Whether neighbouring stages that share work may run as one."),

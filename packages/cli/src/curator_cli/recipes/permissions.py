@@ -16,6 +16,9 @@ class Permissions:
     trust_code: bool = False
     """Run code that comes with models."""
 
+    allow_python: bool = False
+    """Run functions of Python files beside the recipe."""
+
     protocols: frozenset[str] = frozenset()
     """fsspec protocols allowed in addition to the usual ones."""
 
@@ -32,11 +35,17 @@ class Permissions:
         )
 
     def widened(
-        self, *, trust_code: bool, protocols: Iterable[str], variables: Iterable[str]
+        self,
+        *,
+        trust_code: bool = False,
+        allow_python: bool = False,
+        protocols: Iterable[str] = (),
+        variables: Iterable[str] = (),
     ) -> "Permissions":
         """Return these permissions with more added."""
         return Permissions(
             self.trust_code or trust_code,
+            self.allow_python or allow_python,
             self.protocols | set(protocols),
             self.variables | set(variables),
         )

@@ -4,13 +4,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from curator_core.errors import PluginError
+from curator_core.model.python_file import PythonFunction
 from curator_core.plugins.registry import Plugins
 from curator_core.plugins.registry import plugins as installed_plugins
 
 from curator_cli.recipes.help import doc_of
 from curator_cli.recipes.option_validation import model_of
-from curator_cli.recipes.options import OptionTable, pipeline_settings, run_settings, with_docs
+from curator_cli.recipes.options import (
+    OptionTable,
+    pipeline_settings,
+    run_settings,
+    settings,
+    with_docs,
+)
+from curator_cli.recipes.python_steps import python_table
 from curator_cli.recipes.steps import load_stage, stage_table
+from curator_cli.recipes.workflow_steps import step_table
 from curator_cli.recipes.workflows import load_workflow, workflow_table
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -32,7 +41,9 @@ def recipe_schema(plugins: Plugins | None = None) -> dict[str, Any]:
         if not any(option.required for option in stage_table(found).options.values()):
             bare.append(name)
     names = [{"enum": bare}] if bare else []
-    definitions["step"] = {"anyOf": [*names, *variants]} if variants else {"not": {}}
+    definitions["stage"] = {"anyOf": [*names, *variants]} if variants else {"not": {}}
+    others = [*_workflow_steps(plugins, definitions), _python_step(definitions)]
+    definitions["step"] = {"anyOf": [{"$ref": "#/$defs/stage"}, *others]}
     outer = _outer(plugins, definitions)
     workflows = _workflows(plugins, definitions)
     if workflows:
@@ -66,6 +77,34 @@ def _workflows(plugins: Plugins, definitions: dict[str, Any]) -> list[str]:
     return names
 
 
+def _workflow_steps(plugins: Plugins, definitions: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return references to the definitions of workflows that can be steps."""
+    steps = []
+    for name in plugins.workflows:
+        try:
+            kind = load_workflow(name, plugins)
+        except PluginError:
+            continue  # `curate plugins` reports it
+        if kind.step_options:
+            key = f"step:{name}"
+            table = with_docs(step_table(kind), kind)
+            definitions[key] = _step("workflow", {"const": name}, _object(key, table, definitions))
+            steps.append({"$ref": f"#/$defs/{key}"})
+    return steps
+
+
+def _python_step(definitions: dict[str, Any]) -> dict[str, Any]:
+    table = with_docs(python_table(), PythonFunction).over(settings())
+    pattern = {"type": "string", "pattern": r"^[^:]+\.py:\w+$"}
+    definitions["python"] = _step("python", pattern, _object("python", table, definitions))
+    return {"$ref": "#/$defs/python"}
+
+
+def _step(key: str, named: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    properties = {key: named, "id": {"type": "string"}, **options["properties"]}
+    return {**options, "properties": properties, "required": [key, *options.get("required", [])]}
+
+
 def _conditions(workflows: list[str]) -> dict[str, Any]:
     return {
         "dependentRequired": {"options": ["workflow"]},
@@ -83,16 +122,16 @@ def _variant(name: str) -> dict[str, Any]:
 
 
 def _outer(plugins: Plugins, definitions: dict[str, Any]) -> dict[str, Any]:
-    step = {"$ref": "#/$defs/step"}
+    stage, step = {"$ref": "#/$defs/stage"}, {"$ref": "#/$defs/step"}
     names = sorted({*plugins.executors, *(name.rpartition(".")[2] for name in plugins.executors)})
     options = {"type": "object", "properties": {"name": {"enum": names}}, "required": ["name"]}
     return {
         "name": {"type": "string", "description": "What the pipeline is called."},
         "description": {"type": "string", "description": "What it is for."},
         "executor": {"anyOf": [{"enum": names}, options]},
-        "input": step,
+        "input": stage,
         "steps": {"type": "array", "items": step},
-        "output": step,
+        "output": stage,
         "errors": _object("errors", pipeline_settings(), definitions),
         "run": _object("run", run_settings(), definitions),
     }
@@ -104,11 +143,8 @@ def _definitions_of(name: str, found: Any) -> dict[str, Any]:
     if isinstance(found, type):
         table = with_docs(table, found)
     schema = _object(name, table, definitions)
-    properties = {"stage": {"const": name}, "id": {"type": "string"}, **schema["properties"]}
-    required = ["stage", *schema.get("required", [])]
     doc = {"description": doc_of(found)} if doc_of(found) else {}
-    whole = {**schema, "properties": properties, "required": required, **doc}
-    return {**definitions, name: whole}
+    return {**definitions, name: {**_step("stage", {"const": name}, schema), **doc}}
 
 
 def _object(prefix: str, table: OptionTable, definitions: dict[str, Any]) -> dict[str, Any]:

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
-from curator_core import AnyStage, CompositeStage, ProcessingStage
+from curator_core import AnyStage, CompositeStage, ProcessingStage, WorkflowStep
 from curator_core.errors import PluginError, nearest
+from curator_core.model.python_file import PythonFunction
 from curator_core.model.secrets import redact
 from curator_core.plugins.registry import Plugins
 
@@ -16,10 +17,18 @@ from curator_cli.recipes.option_validation import OptionContext, validated
 from curator_cli.recipes.options import OptionTable, options_of, settings
 from curator_cli.recipes.permissions import TRUST_VARIABLE
 from curator_cli.recipes.problems import Document, Path, Problems
+from curator_cli.recipes.python_steps import build_function, python_table
+from curator_cli.recipes.workflow_steps import build_workflow_step, step_table
+from curator_cli.recipes.workflows import load_workflow
 
 LONGEST_NAME = 200
 ID_RULE = "an id is text of at most 100 letters, digits, spaces, . : _ or -"
 _ID = re.compile(r"\w[\w .:-]{0,99}")
+
+
+Kind: TypeAlias = Literal["stage", "workflow", "python"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""The key that names what a step is."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +37,11 @@ class RecipeStep:
 
     id: str
     stage: str
+    """The name of its stage or workflow, or `FILE.py:FUNCTION`."""
+
     path: Path
     values: dict[str, Any] = field(default_factory=dict, repr=False)
+    kind: Kind = "stage"
 
     @property
     def label(self) -> str:
@@ -40,7 +52,7 @@ class RecipeStep:
 def find_steps(document: Document, problems: Problems) -> list[RecipeStep]:
     """Return the steps in order, input first and output last, each with a unique id."""
     found = list(_well_formed(document, problems))
-    ids = _ids([(step_data.get("stage", ""), step_data.get("id")) for _, step_data in found])
+    ids = _ids([(_name_in(step_data), step_data.get("id")) for _, step_data in found])
     seen: set[str] = set()
     for (path, _), given in zip(found, ids, strict=True):
         if given in seen:
@@ -49,16 +61,27 @@ def find_steps(document: Document, problems: Problems) -> list[RecipeStep]:
     return [
         RecipeStep(
             given,
-            step_data["stage"],
+            _name_in(step_data),
             path,
-            {k: v for k, v in step_data.items() if k not in ("stage", "id")},
+            {k: v for k, v in step_data.items() if k not in (*KINDS, "id")},
+            _kind_of(step_data),
         )
         for (path, step_data), given in zip(found, ids, strict=True)
     ]
 
 
 def short_name(stage: str) -> str:
-    return stage.rpartition(".")[2]
+    """Return a name without that of its plugin, or the function of a file."""
+    return stage.rpartition(":" if ":" in stage else ".")[2]
+
+
+def _kind_of(step_data: dict[str, Any]) -> Kind:
+    return next((kind for kind in KINDS if kind in step_data), "stage")
+
+
+def _name_in(step_data: dict[str, Any]) -> str:
+    """Return the name of the stage, workflow or function."""
+    return next((str(step_data[kind]) for kind in KINDS if kind in step_data), "")
 
 
 def is_id(given: object) -> bool:
@@ -86,6 +109,28 @@ def load_stage(name: str, plugins: Plugins) -> Any:
     raise PluginError(f"{name!r} is offered as a stage, but {place} is none")
 
 
+def table_of(step: RecipeStep, plugins: Plugins) -> OptionTable:
+    """Return the options of a step."""
+    if step.kind == "python":
+        return python_table().over(settings())
+    if step.kind == "workflow":
+        return step_table(load_workflow(step.stage, plugins))
+    return stage_table(load_stage(step.stage, plugins))
+
+
+def build_step(
+    step: RecipeStep, plugins: Plugins, problems: Problems
+) -> AnyStage | WorkflowStep | None:
+    """Return the stage or workflow of a step, or None if there are problems."""
+    if step.kind == "workflow":
+        return build_workflow_step(step, plugins, problems)
+    if step.kind == "python":
+        table = table_of(step, plugins)
+        options = build_function(step, table, problems)
+        return None if options is None else _create_stage(step, PythonFunction, options, problems)
+    return build_stage(step, plugins, problems)
+
+
 def build_stage(step: RecipeStep, plugins: Plugins, problems: Problems) -> AnyStage | None:
     """Return the stage of a step, or None if there are problems."""
     try:
@@ -96,6 +141,8 @@ def build_stage(step: RecipeStep, plugins: Plugins, problems: Problems) -> AnySt
     except PluginError as error:
         head = f"{step.label}: " if step.stage in plugins.stages else ""
         text = f"{head}{error}{_if_set_aside(step.stage, plugins)}"
+        if step.stage in plugins.workflows:
+            text = f"{step.stage!r} is a workflow; write `workflow: {step.stage}`"
         problems.add((*step.path, "stage"), redact(text))
         return None
     return None if values is None else _create_stage(step, found, values, problems)
@@ -158,9 +205,12 @@ def _items(data: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
 
 
 def _problem_with(step_data: dict[str, Any]) -> str | None:
-    if "stage" in step_data:
-        named = isinstance(step_data["stage"], str) and len(step_data["stage"]) <= LONGEST_NAME
-        return None if named else f"`stage:` must be a name of at most {LONGEST_NAME} characters"
+    kinds = [kind for kind in KINDS if kind in step_data]
+    if len(kinds) > 1:
+        return f"a step has `{kinds[0]}:` and `{kinds[1]}:`; make two steps of it"
+    for kind in kinds:
+        named = isinstance(step_data[kind], str) and len(step_data[kind]) <= LONGEST_NAME
+        return None if named else f"`{kind}:` must be a name of at most {LONGEST_NAME} characters"
     if len(step_data) == 1 and "." in (only := next(iter(step_data))):
         return f"a step is written as {{stage: {only[:80]}, …}}, with its options beside `stage`"
     near = nearest("stage", step_data)

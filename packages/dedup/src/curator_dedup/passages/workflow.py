@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from curator_core import Pipeline, WorkflowResult
 from curator_core.io.shuffle import ExchangeReader
@@ -178,7 +178,7 @@ class SubstringDeduplicationWorkflow(PassageWorkflow):
     normalize: bool = False
     """Ignore case, spaces, punctuation and symbols when comparing."""
 
-    name: ClassVar[str] = "substring_deduplication"
+    name = "substring_deduplication"
 
     @property
     def rule(self) -> PassageRule:
@@ -208,7 +208,7 @@ class SentenceDeduplicationWorkflow(PassageWorkflow):
     normalize: bool = True
     """Ignore case, spaces, punctuation and symbols when comparing."""
 
-    name: ClassVar[str] = "sentence_deduplication"
+    name = "sentence_deduplication"
 
     @property
     def rule(self) -> PassageRule:
@@ -229,7 +229,7 @@ class LineDeduplicationWorkflow(PassageWorkflow):
     normalize: bool = True
     """Ignore case, spaces, punctuation and symbols when comparing."""
 
-    name: ClassVar[str] = "line_deduplication"
+    name = "line_deduplication"
 
     @property
     def rule(self) -> PassageRule:

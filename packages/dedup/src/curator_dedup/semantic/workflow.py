@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Any, ClassVar, get_args
+from typing import Any, get_args
 
 from curator_core import (
     InputError,
@@ -98,7 +98,7 @@ class SemanticDeduplicationWorkflow(ClusterWorkflow):
     """Resources of each worker that multiplies vectors. It uses its GPU if it has one and torch is
     installed, otherwise as many threads as it has CPUs."""
 
-    name: ClassVar[str] = "semantic_deduplication"
+    name = "semantic_deduplication"
 
     @property
     def field_options(self) -> Mapping[str, str | None]:

@@ -131,6 +131,9 @@ class ImageDeduplicationWorkflow(HammingWorkflow):
         kind = self.output_format if self.output_format in STORAGE_FORMATS else self._format
         return writer_for(kind, self.output_path, self.mode, self.storage)
 
+    def step_reader(self, folder: str, text_field: str | None) -> AnyStage:
+        return reader_for("parquet", folder, self.storage)
+
     @property
     def max_distance(self) -> int:
         return self.bits

@@ -1,7 +1,8 @@
 """Shuffle: randomize the order of a corpus that is larger than memory."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from curator_core import Pipeline, WorkflowResult
 from curator_core.io.filesystems import paths_as_text
@@ -23,6 +24,14 @@ class ShuffleWorkflow(RandomOrderWorkflow):
     """Files, folders or patterns of JSON lines or Parquet."""
 
     name = "shuffle"
+
+    step_options: ClassVar[Mapping[str, str]] = {
+        "input": "input_paths",
+        "output": "output_path",
+        "work": "work_path",
+        "storage": "storage",
+        "format": "output_format",
+    }
 
     def check(self) -> Iterable[str]:
         yield from super().check()
