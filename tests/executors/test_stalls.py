@@ -15,7 +15,12 @@ from curator_ray_data.executor import RayDataExecutor
 from curator_streaming.executor import StreamingExecutor
 
 every_executor = pytest.mark.parametrize(
-    "executor", [StreamingExecutor, RayActorPoolExecutor, RayDataExecutor]
+    "executor",
+    [
+        StreamingExecutor,
+        pytest.param(RayActorPoolExecutor, marks=pytest.mark.soak),
+        pytest.param(RayDataExecutor, marks=pytest.mark.soak),
+    ],
 )
 
 Tasks = ProcessingStage[Task[Any], Task[Any]]

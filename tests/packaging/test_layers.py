@@ -15,6 +15,7 @@ LAYERS = {
     "plugin": "plugins",
     "pipeline": "facade",
     "workflow": "facade",
+    "curation": "facade",
     "preview": "facade",
 }
 """Modules and folders that are not called like their layer."""

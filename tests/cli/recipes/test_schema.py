@@ -133,7 +133,7 @@ def test_options_come_with_types_defaults_and_docs(schema: Any) -> None:
 
 def test_stages_that_do_not_load_are_left_out(schema: Any) -> None:
     assert "t.broken" not in schema["$defs"]
-    assert schema["$defs"]["step"]["anyOf"][0] == {"enum": ["t.plain"]}
+    assert schema["$defs"]["stage"]["anyOf"][0] == {"enum": ["t.plain"]}
 
 
 def test_without_plugins_the_schema_is_valid() -> None:

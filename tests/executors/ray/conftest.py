@@ -56,6 +56,8 @@ def two_nodes() -> Iterator[Any]:
                         "health_check_period_ms": 200,
                         "health_check_timeout_ms": 10_000,  # a busy node is not dead
                         "health_check_failure_threshold": 3,
+                        # A busy worker may need longer than 30 s to tear down.
+                        "actor_graceful_shutdown_timeout_ms": 120_000,
                     },
                     "object_store_memory": 200_000_000,
                 },

@@ -14,13 +14,13 @@ from curator_ray_data.executor import RayDataExecutor
 
 
 @pytest.mark.usefixtures("private_ray")
-class TestRayData(ResultsContract, StreamingContract, FailuresContract, ServingContract):
+class TestRayData(ResultsContract, StreamingContract, ServingContract):
     def make_executor(self) -> Executor:
         return RayDataExecutor(config={"object_store_gb": 0.3})
 
 
 @pytest.mark.soak  # the run and the workers do this for all executors on Ray
 @pytest.mark.usefixtures("private_ray")
-class TestRayDataAtLength(LifetimesContract, ResumingContract):
+class TestRayDataAtLength(FailuresContract, LifetimesContract, ResumingContract):
     def make_executor(self) -> Executor:
         return RayDataExecutor(config={"object_store_gb": 0.3})

@@ -1,5 +1,7 @@
 # Generated from the package's list of public names: run `hatch run generate`.
 from curator_core.curation import Curation as Curation
+from curator_core.curation import StagesPart as StagesPart
+from curator_core.curation import WorkflowPart as WorkflowPart
 from curator_core.errors import BudgetError as BudgetError
 from curator_core.errors import CuratorError as CuratorError
 from curator_core.errors import EmptyRunError as EmptyRunError
@@ -30,6 +32,7 @@ from curator_core.model.functions import processing_stage as processing_stage
 from curator_core.model.policies import ErrorPolicy as ErrorPolicy
 from curator_core.model.policies import FailureBudget as FailureBudget
 from curator_core.model.provenance import attach_model as attach_model
+from curator_core.model.python_file import PythonFunction as PythonFunction
 from curator_core.model.records import QuarantineRecord as QuarantineRecord
 from curator_core.model.records import StageCounts as StageCounts
 from curator_core.model.resources import NodeInfo as NodeInfo
@@ -110,6 +113,7 @@ __all__ = [
     "PlannedStage",
     "PluginError",
     "ProcessingStage",
+    "PythonFunction",
     "QuarantineRecord",
     "Rejected",
     "RemovedInputsError",
@@ -128,10 +132,12 @@ __all__ = [
     "StageResult",
     "StageWorker",
     "StagedFile",
+    "StagesPart",
     "Task",
     "WorkerInfo",
     "Workflow",
     "WorkflowInfo",
+    "WorkflowPart",
     "WorkflowResult",
     "WorkflowRunOptions",
     "WorkflowStep",

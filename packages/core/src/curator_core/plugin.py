@@ -18,7 +18,7 @@ EXPORTS = {
         "RunInterrupted",
         "StageError",
     ),
-    "curator_core.curation": ("Curation",),
+    "curator_core.curation": ("Curation", "StagesPart", "WorkflowPart"),
     "curator_core.execution.timeouts": ("AlarmTimer",),
     "curator_core.execution.worker": ("StageWorker",),
     "curator_core.model.documents": ("DocumentBatch",),
@@ -32,6 +32,7 @@ EXPORTS = {
         "FailureBudget",
     ),
     "curator_core.model.provenance": ("attach_model",),
+    "curator_core.model.python_file": ("PythonFunction",),
     "curator_core.model.records": (
         "QuarantineRecord",
         "StageCounts",

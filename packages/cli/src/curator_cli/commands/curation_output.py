@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from curator_core import Curation
-from curator_core.curation import StagesPart, WorkflowPart
+from curator_core import Curation, StagesPart, WorkflowPart
 
 from curator_cli.commands.workflow_output import file_lines, quarantine_lines
 from curator_cli.output import Screen
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from curator_core import WorkflowResult
 
     from curator_cli.recipes import Recipe
-    from curator_cli.recipes.steps import RecipeStep
+    from curator_cli.recipes.recipe_step import RecipeStep
 
 
 def show_curation_plan(screen: Screen, recipe: "Recipe", executor: str) -> None:

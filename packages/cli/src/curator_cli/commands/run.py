@@ -77,11 +77,15 @@ def run(screen: Screen, arguments: RecipeArguments, **options: Any) -> None:
     Run it again to resume after Ctrl-C or a crash, or to process new input files:
     finished work is skipped.
     """
+    from curator_cli.recipes import apply_settings
+
     chosen = RunFlags(**options)
     recipe = arguments.recipe(*chosen.settings())
     if chosen.dashboard:
         recipe = with_executor_option(recipe, "dashboard", "true")
     if recipe.workflow is not None:
+        if recipe.curation is not None and chosen.run_dir:
+            recipe = apply_settings(recipe, [f"run.run_dir={chosen.run_dir}"])
         run_workflow(screen, recipe, chosen)
         return
     options = dict(recipe.run_options)
@@ -159,17 +163,12 @@ def run_workflow(screen: Screen, recipe: "Recipe", chosen: RunFlags) -> None:
     from curator_cli.commands.curation_output import show_curation
     from curator_cli.commands.workflow_output import show_workflow
 
-    if recipe.workflow is None:
-        raise PipelineError(f"{recipe.document.file}: the recipe has no workflow")
-    if chosen.run_dir and recipe.curation is not None:
-        from curator_cli.recipes import apply_settings
-
-        recipe = apply_settings(recipe, [f"run.run_dir={chosen.run_dir}"])
-        assert recipe.workflow is not None
-    elif chosen.run_dir:
+    if chosen.run_dir and recipe.curation is None:
         raise PipelineError(
             "--run-dir: a workflow has no run directory; its own options set where it keeps files"
         )
+    if recipe.workflow is None:
+        raise PipelineError(f"{recipe.document.file}: the recipe has no workflow")
     resume = recipe.run_options.get("resume", True) and not chosen.no_resume
     allow_empty = recipe.settings.get("allow_empty", False) or chosen.allow_empty
     workflow = recipe.workflow.workflow

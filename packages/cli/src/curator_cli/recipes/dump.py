@@ -6,9 +6,8 @@ from enum import Enum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from curator_core import AnyStage
+from curator_core import AnyStage, PythonFunction
 from curator_core.errors import PipelineError
-from curator_core.model.python_file import PythonFunction
 from curator_core.model.secrets import Secret, is_credential, redact
 from curator_core.plugins.registry import Plugins
 from curator_core.plugins.registry import plugins as installed_plugins

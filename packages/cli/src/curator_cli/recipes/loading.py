@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from curator_core import AnyStage, Curation, Executor, ProcessingStage
+from curator_core import AnyStage, Curation, Executor, ProcessingStage, PythonFunction
 from curator_core.errors import InputError, PipelineError, PluginError, nearest_file
-from curator_core.model.python_file import PythonFunction
 from curator_core.model.secrets import redact
 from curator_core.plugins.registry import Plugins
 from curator_core.plugins.registry import plugins as installed_plugins
@@ -29,7 +28,8 @@ from curator_cli.recipes.overrides import with_settings
 from curator_cli.recipes.parsing import LARGEST_FILE, parse
 from curator_cli.recipes.permissions import Permissions
 from curator_cli.recipes.problems import Document, Path, Problems, cluster_problems
-from curator_cli.recipes.steps import RecipeStep, build_step, find_steps
+from curator_cli.recipes.recipe_step import RecipeStep
+from curator_cli.recipes.steps import build_step, find_steps
 from curator_cli.recipes.workflow_steps import build_curation
 from curator_cli.recipes.workflows import ChosenWorkflow, build_workflow
 

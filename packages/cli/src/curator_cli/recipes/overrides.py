@@ -10,7 +10,8 @@ from curator_core.errors import PipelineError, hint
 from curator_cli.recipes.parsing import parse_value
 from curator_cli.recipes.permissions import Permissions
 from curator_cli.recipes.problems import Document, Path, Problems
-from curator_cli.recipes.steps import RecipeStep, find_steps
+from curator_cli.recipes.recipe_step import RecipeStep
+from curator_cli.recipes.steps import find_steps
 
 _SECTIONS = ("input", "output", "options", "executor", "errors", "run")
 _WHOLE = ("name", "description", "executor")

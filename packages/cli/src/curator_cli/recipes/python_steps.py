@@ -1,18 +1,16 @@
 """Python steps of recipes: functions from a file beside the recipe, if that is allowed."""
 
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from curator_core import PythonFunction
 from curator_core.errors import PipelineError, nearest_file
-from curator_core.model.python_file import PythonFunction, load_function
 
 from curator_cli.recipes.interpolation import Substitution
 from curator_cli.recipes.option_validation import OptionContext, validated
 from curator_cli.recipes.options import Option, OptionTable, options_of
 from curator_cli.recipes.problems import Problems
-
-if TYPE_CHECKING:
-    from curator_cli.recipes.steps import RecipeStep
+from curator_cli.recipes.recipe_step import RecipeStep
 
 SOURCE = "source"
 """The option with the file's content, in the recipes that runs store for a retry."""
@@ -29,7 +27,7 @@ def python_table() -> OptionTable:
 
 
 def build_function(
-    step: "RecipeStep", table: OptionTable, problems: Problems
+    step: RecipeStep, table: OptionTable, problems: Problems
 ) -> dict[str, Any] | None:
     """Return the options of the step's `PythonFunction`, or None if there are problems."""
     if not problems.permissions.allow_python:
@@ -49,11 +47,13 @@ def build_function(
         source = values.pop(SOURCE, None)
         if source is None:
             source = _read(file, problems.document.file)
-        load_function(source, file, function)
     except PipelineError as error:
         problems.add((*step.path, "python"), f"{step.label}: {error}")
         return None
-    return {"source": source, "file": file, "function": function, **values}
+    found = list(PythonFunction(source, file, function).check())
+    for text in found:
+        problems.add((*step.path, "python"), f"{step.label}: {text}")
+    return None if found else {"source": source, "file": file, "function": function, **values}
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from curator_core import PythonFunction
 from curator_core.errors import PluginError
-from curator_core.model.python_file import PythonFunction
 from curator_core.plugins.registry import Plugins
 from curator_core.plugins.registry import plugins as installed_plugins
 

@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
-from curator_core import AnyStage, CompositeStage, ProcessingStage, WorkflowStep
+from curator_core import AnyStage, CompositeStage, ProcessingStage, PythonFunction, WorkflowStep
 from curator_core.errors import PluginError, nearest
-from curator_core.model.python_file import PythonFunction
 from curator_core.model.secrets import redact
 from curator_core.plugins.registry import Plugins
 
@@ -18,35 +16,13 @@ from curator_cli.recipes.options import OptionTable, options_of, settings
 from curator_cli.recipes.permissions import TRUST_VARIABLE
 from curator_cli.recipes.problems import Document, Path, Problems
 from curator_cli.recipes.python_steps import build_function, python_table
+from curator_cli.recipes.recipe_step import KINDS, Kind, RecipeStep
 from curator_cli.recipes.workflow_steps import build_workflow_step, step_table
 from curator_cli.recipes.workflows import load_workflow
 
 LONGEST_NAME = 200
 ID_RULE = "an id is text of at most 100 letters, digits, spaces, . : _ or -"
 _ID = re.compile(r"\w[\w .:-]{0,99}")
-
-
-Kind: TypeAlias = Literal["stage", "workflow", "python"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-"""The key that names what a step is."""
-
-
-@dataclass(frozen=True)
-class RecipeStep:
-    """One step of the recipe. Its id becomes the name of its stage."""
-
-    id: str
-    stage: str
-    """The name of its stage or workflow, or `FILE.py:FUNCTION`."""
-
-    path: Path
-    values: dict[str, Any] = field(default_factory=dict, repr=False)
-    kind: Kind = "stage"
-
-    @property
-    def label(self) -> str:
-        head = f"step {self.id!r}" if self.path[0] == "steps" else str(self.path[0])
-        return f"{head} ({self.stage})"
 
 
 def find_steps(document: Document, problems: Problems) -> list[RecipeStep]:

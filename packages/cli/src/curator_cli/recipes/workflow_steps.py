@@ -1,7 +1,7 @@
 """Workflow steps of recipes: workflows between stages, and the curation that the steps make."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from curator_core import AnyStage, Curation, Workflow, WorkflowStep
 from curator_core.errors import CuratorError, PipelineError, PluginError
@@ -12,10 +12,8 @@ from curator_cli.recipes.interpolation import Substitution
 from curator_cli.recipes.option_validation import OptionContext, validated
 from curator_cli.recipes.options import OptionTable
 from curator_cli.recipes.problems import Problems
+from curator_cli.recipes.recipe_step import RecipeStep
 from curator_cli.recipes.workflows import ChosenWorkflow, load_workflow, workflow_table
-
-if TYPE_CHECKING:
-    from curator_cli.recipes.steps import RecipeStep
 
 
 def step_table(kind: type[Workflow]) -> OptionTable:
@@ -26,7 +24,7 @@ def step_table(kind: type[Workflow]) -> OptionTable:
 
 
 def build_workflow_step(
-    step: "RecipeStep", plugins: Plugins, problems: Problems
+    step: RecipeStep, plugins: Plugins, problems: Problems
 ) -> WorkflowStep | None:
     """Return the workflow of a step, or None if there are problems."""
     try:
