@@ -15,6 +15,9 @@ from curator_ray_data.executor import RayDataExecutor
 
 @pytest.mark.usefixtures("private_ray")
 class TestRayData(ResultsContract, StreamingContract, ServingContract):
+    test_a_worker_that_dies = FailuresContract.test_a_worker_that_dies_once_costs_nothing
+    test_a_bad_task = FailuresContract.test_a_bad_task_is_quarantined_and_the_others_continue
+
     def make_executor(self) -> Executor:
         return RayDataExecutor(config={"object_store_gb": 0.3})
 
