@@ -1,4 +1,4 @@
-"""The commands of the README run, and it names every workflow and stage."""
+"""The commands of the manual run, and it names every workflow and stage."""
 
 import json
 import random
@@ -11,7 +11,7 @@ import pytest
 from curator_cli.app import call
 from curator_dedup.plugin import curator_stages, curator_workflows
 
-README = (Path(__file__).parents[2] / "packages/dedup/README.md").read_text()
+README = (Path(__file__).parents[2] / "docs/modalities/duplicates.md").read_text()
 COMMANDS = [
     command
     for command in re.findall(r"^curate dedup .+$", README, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What the READMEs show is run as a reader would run it: saved into a file, in a folder of data."""
+"""What READMEs and manuals show is run as a reader would: saved to a file, in a folder of data."""
 
 import gzip
 import json
@@ -97,7 +97,6 @@ Inputs = dict[str, Callable[[Path], None]]
 LayOut = Callable[[Inputs, str, Path], None]
 
 INPUTS: Inputs = {
-    "README.md": lambda desk: pages(desk / "pages"),
     "packages/audio/README.md": lambda desk: recordings(desk / "recordings"),
     "packages/core/README.md": lambda desk: pages(desk / "raw"),
     "packages/cli/README.md": lambda desk: pages(desk / "raw"),
@@ -107,15 +106,20 @@ INPUTS: Inputs = {
     "packages/text/README.md": lambda desk: pages(desk / "raw", ".jsonl.gz"),
     "packages/video/README.md": lambda desk: films(desk / "films"),
 }
-"""What a README takes for granted that its reader has."""
+"""What a page takes for granted that its reader has."""
+
+MANUALS = {f"docs/modalities/{name}.md": name for name in ("text", "image", "video", "audio")}
+MANUALS["docs/modalities/duplicates.md"] = "dedup"
+INPUTS |= {page: INPUTS[f"packages/{name}/README.md"] for page, name in MANUALS.items()}
 
 SHELL_INPUTS: Inputs = {
     "packages/cli/README.md": lambda desk: None,
-    "packages/image/README.md": INPUTS["packages/image/README.md"],
-    "packages/video/README.md": lambda desk: clips(desk / "clips"),
+    "docs/modalities/image.md": INPUTS["docs/modalities/image.md"],
+    "docs/modalities/video.md": lambda desk: clips(desk / "clips"),
 }
 RUN_ELSEWHERE = {
-    ("packages/dedup/README.md", "bash"): "tests/dedup/test_readme.py",
+    **{("README.md", kind): "test_guides.py" for kind in ("bash", "python", "text")},
+    ("docs/modalities/duplicates.md", "bash"): "tests/dedup/test_readme.py",
     ("packages/executors/streaming/README.md", "text"): "it is what a run says",
 }
 
@@ -124,13 +128,17 @@ def blocks_of(text: str, language: str = "python") -> list[str]:
     return [block for kind, block in FENCE.findall(text) if kind == language]
 
 
+def is_run_here(name: str) -> bool:
+    return not name.startswith("docs/") or name in MANUALS
+
+
 def all_blocks(language: str) -> list[Any]:
-    """Those of READMEs; the blocks of a page in docs are run one after the other."""
+    """Those of READMEs and manuals; on other pages, blocks are run one after the other."""
     texts = ((str(file.relative_to(REPOSITORY)), file.read_text()) for file in READMES)
     return [
         pytest.param(name, block, id=f"{name}#{number}")
         for name, text in texts
-        if not name.startswith("docs/") and (name, language) not in RUN_ELSEWHERE
+        if is_run_here(name) and (name, language) not in RUN_ELSEWHERE
         for number, block in enumerate(blocks_of(text, language), 1)
     ]
 
@@ -160,6 +168,8 @@ def lay_out(tmp_path_factory: pytest.TempPathFactory) -> LayOut:
 
 
 def skip_unless_installed(readme: str) -> None:
+    if readme in MANUALS:
+        pytest.importorskip(f"curator_{MANUALS[readme]}")
     for source in (REPOSITORY / readme).parent.glob("src/curator_*"):
         pytest.importorskip(source.name)
 
@@ -242,7 +252,7 @@ def test_every_block_of_a_readme_is_run_by_somebody() -> None:
     run_here = {"python", "bash", "yaml"}
     for file in READMES:
         name, text = str(file.relative_to(REPOSITORY)), file.read_text()
-        if name.startswith("docs/"):
+        if not is_run_here(name):
             continue
         kinds = {kind for kind, _ in FENCE.findall(text)}
         assert {kind for kind in kinds - run_here if (name, kind) not in RUN_ELSEWHERE} == set()
@@ -251,7 +261,7 @@ def test_every_block_of_a_readme_is_run_by_somebody() -> None:
 
 def test_the_readmes_that_every_reader_meets_show_python() -> None:
     shown = {str(block.values[0]) for block in BLOCKS}
-    assert {"README.md", "packages/core/README.md", "packages/text/README.md"} <= shown
+    assert {"packages/core/README.md", "packages/text/README.md"} <= shown
 
 
 def test_a_block_that_does_not_run_is_noticed(tmp_path: Path) -> None:

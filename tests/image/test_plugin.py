@@ -1,4 +1,4 @@
-"""The registered stages can be imported by name, and the README lists all of them."""
+"""The registered stages can be imported by name, and the manual lists all of them."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ import curator_image
 import pytest
 from curator_image.plugin import curator_stages, curator_workflows
 
-README = Path(__file__).parents[2] / "packages/image/README.md"
+README = Path(__file__).parents[2] / "docs/modalities/image.md"
 PLACES = curator_stages() | curator_workflows()
 
 
