@@ -120,7 +120,6 @@ SHELL_INPUTS: Inputs = {
 RUN_ELSEWHERE = {
     **{("README.md", kind): "test_guides.py" for kind in ("bash", "python", "text")},
     ("docs/modalities/duplicates.md", "bash"): "tests/dedup/test_readme.py",
-    ("packages/executors/streaming/README.md", "text"): "it is what a run says",
 }
 
 
