@@ -152,3 +152,21 @@ def test_the_playing_time_is_the_sum_of_the_durations(durations: list[Any], ms: 
 
 def test_the_playing_time_is_zero_without_durations() -> None:
     assert AudioBatch(pa.table({"audio_filepath": ["a.wav"]})).playing_ms == 0
+
+
+def test_previews_describe_recordings_by_their_headers(tmp_path: Path) -> None:
+    good = put(tmp_path, "a.wav", wav(tone(1.5)))
+    (tmp_path / "b.wav").write_bytes(b"no sound")
+    rows = [{"audio_filepath": str(path), "text": "hi"} for path in (good, tmp_path / "b.wav")]
+    first, second = AudioBatch.from_pylist(rows).describe_items()
+    assert first["duration"] == pytest.approx(1.5, abs=0.01)
+    assert {"sample_rate", "channels", "codec"} <= set(first)
+    assert first["text"] == "hi"
+    assert second["problem"]
+
+
+def test_the_facts_of_a_segment_are_its_own(tmp_path: Path) -> None:
+    path = put(tmp_path, "a.wav", wav(tone(1.5)))
+    row = {"audio_filepath": str(path), "offset": 0.5, "duration": 0.25}
+    [facts] = AudioBatch.from_pylist([row]).describe_items()
+    assert facts["duration"] == 0.25

@@ -11,9 +11,10 @@ from curator_core.testing import check_stage
 from curator_video.analysis.measurements import FrameNeeds
 from curator_video.analysis.sampling import Sampling
 from curator_video.fixed_stride import FixedStrideSplitter
-from curator_video.previews import ClipPreviewer, encode_animation, encode_jpeg
+from curator_video.previews import ClipPreviewer, encode_animation
 from curator_video.reader import VideoReader
 from curator_video.tasks import Clip
+from curator_video.thumbnails import encode_jpeg
 from curator_video.writers.clip_writer import ClipWriter
 
 Problems = Callable[[AnyStage], list[str]]

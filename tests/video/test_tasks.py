@@ -65,3 +65,23 @@ def test_playing_time_is_that_of_facts_and_span(harbour: Path) -> None:
     assert video.playing_ms == pytest.approx(12_000, abs=50)
     span = ClipSpan(video.data, video.facts, 1.0, 3.5)
     assert Clip(span).playing_ms == 2500
+
+
+def test_previews_describe_videos_and_clips(broken: dict[str, Path]) -> None:
+    made = clip(broken["good"])
+    video = Video(made.data.source, facts=made.data.facts)
+    [facts] = video.describe_items()
+    assert (facts["path"], facts["width"]) == (str(broken["good"]), made.data.facts.width)
+    [facts] = made.describe_items()
+    assert (facts["start"], facts["end"], facts["duration"], facts["motion"]) == (
+        1.0,
+        3.0,
+        2.0,
+        0.5,
+    )
+    for task in (video, made):
+        assert (task.thumbnail(0) or b"")[:2] == b"\xff\xd8"
+
+
+def test_a_video_that_cannot_be_read_has_no_thumbnail() -> None:
+    assert Video.of("a.mp4", b"no video").thumbnail(0) is None

@@ -37,6 +37,7 @@ from curator_core.io.filesystems import StorageOptions
 
 from curator_audio.container import AudioSource, UndecodableError
 from curator_audio.decoded_cache import DecodedCache
+from curator_audio.decoding import describe_header
 from curator_audio.spans import Accumulator, AudioSpan, SpanFeeder, WaveformCollector
 from curator_audio.waveform import AudioFormat, Waveform
 
@@ -83,6 +84,21 @@ class AudioBatch(DocumentBatch):
             return 0
         seconds = pc.sum(column).as_py() or 0.0
         return round(1000 * seconds) if isfinite(seconds) else 0
+
+    def describe_items(self) -> list[dict[str, Any]]:
+        """Return the columns, with what the header of each recording says beside them."""
+        kept = [name for name in self.data.column_names if name != AUDIO]
+        rows = self.data.select(kept).to_pylist()
+        return [{**self._header(row), **facts} for row, facts in enumerate(rows)]
+
+    def _header(self, row: int) -> dict[str, Any]:
+        try:
+            facts = describe_header(self.source(row))
+        except UndecodableError as error:
+            facts = {"problem": str(error)}
+        if self._value(OFFSET, row) is not None:  # the header describes all of the recording
+            facts = {name: value for name, value in facts.items() if name != DURATION}
+        return facts
 
     def describe_row(self, row: int) -> str:
         """Describe a row in messages: its path, and the seconds if it is a segment."""

@@ -106,6 +106,18 @@ def read_track(container: Any) -> Track:
     return Track(rate, channels, stream.codec_context.name, _blocks(frames, rate, channels))
 
 
+def describe_header(source: AudioSource) -> dict[str, Any]:
+    """Return what the header says, without decoding: or why it cannot be read."""
+    try:
+        with open_container(source) as container:
+            track, length = read_track(container), container.duration
+    except UndecodableError as error:
+        return {"problem": str(error)}
+    seconds = {"duration": round(length / 1_000_000, 3)} if length else {}
+    facts = {"sample_rate": track.sample_rate, "channels": track.channels, "codec": track.codec}
+    return {**seconds, **facts}
+
+
 def _frames(container: Any, stream: Any) -> "Iterator[AudioFrame]":
     """Yield frames until the end or until damage; ignore a few bad packets at the end.
 

@@ -22,6 +22,7 @@ from curator_core.run.progress_log import ProgressLog
 from curator_core.run.result import RunResult
 
 if TYPE_CHECKING:
+    from curator_core.preview import Preview
     from curator_core.run.session import RunStream
 
 
@@ -147,6 +148,16 @@ class Pipeline:
         plan = self.build(chosen, given, options.get("on_error"))
         folder = None if run_dir is None else os.fspath(run_dir)
         return open_stream(plan, chosen, given, folder, options)
+
+    def preview(self, n: int = 20, *, pictures: bool = True) -> "Preview":
+        """Run the stages on `n` records from files all over the input, and write nothing.
+
+        Print the result, or let a notebook show it: what each stage changed and dropped and why,
+        and records from end to end. `pictures=False` leaves out thumbnails.
+        """
+        from curator_core.preview import preview
+
+        return preview(self.build(), n, pictures=pictures)
 
     def retry(
         self,

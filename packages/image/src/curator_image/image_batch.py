@@ -25,6 +25,7 @@ them, use `with_images`, which discards cached pixels.
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 from curator_core import DocumentBatch, Dropped, Rejected
@@ -32,6 +33,7 @@ from curator_core.errors import is_damaged_input
 
 from curator_image.decoding import Encoded, ImageDecodeError, Pixels, decode
 from curator_image.pixel_view import View
+from curator_image.thumbnails import describe_header, encode_thumbnail
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,6 +109,20 @@ class ImageBatch(DocumentBatch):
             for value in chunk:
                 buffer = value.as_buffer()
                 yield b"" if buffer is None else memoryview(buffer)
+
+    def describe_items(self) -> list[dict[str, Any]]:
+        """Return the columns, with the size and format of each picture instead of its bytes."""
+        others = self.data.drop_columns([IMAGE]).to_pylist()
+        return [
+            {**row, **describe_header(data)} for row, data in zip(others, self.encoded, strict=True)
+        ]
+
+    def thumbnail(self, item: int) -> bytes | None:
+        data = next(islice(self.encoded, item, None))
+        try:
+            return encode_thumbnail(data)
+        except ImageDecodeError:
+            return None
 
     @property
     def sidecars(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Images made of frames: animated previews of clips, and JPEG."""
+"""Previews: small animations of clips."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -10,9 +10,6 @@ from curator_video.analysis.frame_stage import FrameStage
 from curator_video.analysis.measurements import FrameNeeds, Pixels
 from curator_video.analysis.sampling import Sampling
 from curator_video.tasks import Clip
-
-_JPEG_QUALITY = 3
-"""FFmpeg's JPEG quality, from 2 (best) to 31 (worst)."""
 
 
 @dataclass
@@ -45,19 +42,6 @@ class ClipPreviewer(FrameStage):
     def process(self, task: Clip) -> Clip:
         frames = self.sample_frames(task, Sampling(self.fps, self.height))
         return task.with_preview(encode_animation(frames, self.fps, self.quality))
-
-
-def encode_jpeg(pixels: Pixels) -> bytes:
-    """Encode one frame as JPEG, the format that model servers expect."""
-    import av
-
-    frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
-    encoder: Any = av.CodecContext.create("mjpeg", "w")
-    encoder.width, encoder.height, encoder.pix_fmt = frame.width, frame.height, "yuvj420p"
-    encoder.time_base = Fraction(1, 1)
-    encoder.qmin = encoder.qmax = _JPEG_QUALITY
-    encoder.thread_count = 1
-    return b"".join(bytes(one) for one in encoder.encode(frame.reformat(format="yuvj420p")))
 
 
 def encode_animation(frames: Sequence[Pixels], fps: float, quality: int) -> bytes:

@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self, TypeAlias
 from uuid import NAMESPACE_URL, uuid5
 
-from curator_core import Origin, Task
+from curator_core import CuratorError, Origin, Task
 
 from curator_video.probing import VideoFacts, probe
 from curator_video.source import ShardMember, VideoSource
+from curator_video.thumbnails import encode_thumbnail
 
 ScoreValue: TypeAlias = "float | int | str | bool | None"
 
@@ -43,6 +44,13 @@ class Video(Task[VideoSource]):
     def playing_ms(self) -> int:
         return round(1000 * self.facts.duration) if self.facts else 0
 
+    def describe_items(self) -> list[dict[str, Any]]:
+        return [{"path": self.path, **_describe_facts(self.facts)}]
+
+    def thumbnail(self, item: int) -> bytes | None:
+        middle = self.facts.duration / 2 if self.facts else 0.0
+        return _thumbnail_at(self.data, middle)
+
     def identity(self) -> str:
         return f"{self.data.path} {self.data.size} {self.data.version}"
 
@@ -59,6 +67,21 @@ class Video(Task[VideoSource]):
         facts, [content] = _unpack(payload)
         found = facts["facts"] and VideoFacts.from_dict(facts["facts"])
         return cls(_make_source(facts, content), facts["dataset_name"], facts["metadata"], found)
+
+
+def _describe_facts(facts: VideoFacts | None) -> dict[str, Any]:
+    if facts is None:
+        return {}
+    sound = f"{facts.audio.codec} {facts.audio.sample_rate} Hz" if facts.audio else "none"
+    size = {"width": facts.width, "height": facts.height, "fps": round(facts.fps, 3)}
+    return {"duration": round(facts.duration, 3), **size, "codec": facts.codec, "sound": sound}
+
+
+def _thumbnail_at(source: VideoSource, time: float) -> bytes | None:
+    try:
+        return encode_thumbnail(source, time)
+    except CuratorError:
+        return None
 
 
 def _task_fields(task: Task[Any]) -> dict[str, Any]:
@@ -175,6 +198,16 @@ class Clip(Task[ClipSpan]):
     @property
     def playing_ms(self) -> int:
         return round(1000 * self.duration)
+
+    def describe_items(self) -> list[dict[str, Any]]:
+        """Return the span, the size and the scores."""
+        span, facts = self.data, self.data.facts
+        times = {"start": round(span.start, 3), "end": round(span.end, 3)}
+        size = {"duration": round(self.duration, 3), "width": facts.width, "height": facts.height}
+        return [{"path": self.path, **times, **size, **span.scores}]
+
+    def thumbnail(self, item: int) -> bytes | None:
+        return _thumbnail_at(self.data.source, (self.data.start + self.data.end) / 2)
 
     def identity(self) -> str:
         return self.describe()

@@ -59,6 +59,9 @@ class DocumentBatch(Task["pa.Table"]):
     def _repr_html_(self) -> str | None:
         return notebook_view("batch", self)
 
+    def describe_items(self) -> list[dict[str, Any]]:
+        return self.to_pylist()
+
     def to_pylist(self) -> list[dict[str, Any]]:
         return list(self.data.to_pylist())
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Self
+from typing import Any, Self
 
 from curator_core.model.tasks import Origin, Task
 
@@ -45,6 +45,9 @@ class FileGroup(Task[list[FilePart]]):
     @property
     def num_items(self) -> int:
         return len(self.data)
+
+    def describe_items(self) -> list[dict[str, Any]]:
+        return [{"path": str(part), "bytes": part.size} for part in self.data]
 
     @property
     def num_bytes(self) -> int:

@@ -119,6 +119,14 @@ class Task(Generic[T]):
         """Return its column names, or None if it has no columns."""
         return None
 
+    def describe_items(self) -> list[dict[str, Any]]:
+        """Return facts about each item for people: columns, sizes, lengths. Previews show them."""
+        return [{} for _ in range(self.num_items)]
+
+    def thumbnail(self, item: int) -> bytes | None:
+        """Return a small JPEG, PNG or WebP of an item, or None if there is nothing to see."""
+        return None
+
     @property
     def stored_type(self) -> type["Task[Any]"]:
         """The class whose `from_payload` reads the bytes of `to_payload`."""

@@ -7,7 +7,7 @@ from curator_models.endpoint_stage import EndpointStage
 
 from curator_video.analysis.measurements import Pixels
 from curator_video.captions.base import CaptionResult, CaptionRewriter, WindowCaptioner
-from curator_video.previews import encode_jpeg
+from curator_video.thumbnails import encode_jpeg
 
 
 @dataclass(kw_only=True)

@@ -12,9 +12,7 @@ from curator_core.errors import StageError
 from curator_core.io.readers import JsonlReader
 from curator_core.io.writers import JsonlWriter
 from curator_core.model.stages import AnyStage
-from curator_core.preview import Preview, around_difference, preview
-from hypothesis import given
-from hypothesis import strategies as st
+from curator_core.preview import Preview, preview
 
 
 @dataclass
@@ -91,9 +89,10 @@ def test_changes_and_new_columns_are_shown_once_each() -> None:
 
 def test_a_failure_is_shown_and_the_others_continue() -> None:
     found = seen(stumbling.with_(on_error="fail"))
-    [record] = found.stages[1].quarantined
-    assert record.reason == "ValueError: not one"
-    assert len(found.rest) == 5
+    failed = found.stages[1].quarantined
+    assert {record.reason for record in failed} == {"ValueError: not one"}
+    assert len(failed) + len(found.rest) == 8
+    assert str(found).count("ValueError: not one") == 1
 
 
 @dataclass
@@ -117,7 +116,7 @@ class Lifecycle(ProcessingStage[DocumentBatch, DocumentBatch]):
 def test_stages_are_set_up_and_torn_down() -> None:
     stage = Lifecycle()
     seen(stage, records=3)
-    assert stage.calls == ["setup", "process", "teardown"]
+    assert stage.calls == ["setup", "process", "process", "process", "teardown"]
 
 
 def test_a_stage_whose_setup_fails_is_named() -> None:
@@ -167,7 +166,97 @@ def films(task: DocumentBatch) -> list[Film]:
 
 
 def test_tasks_without_a_table_are_counted_among_the_kept() -> None:
-    assert seen(films, records=3).kept == 2
+    assert seen(films, records=3).kept == 6
+
+
+def test_every_record_is_followed_to_its_end() -> None:
+    found = seen(longer, even_only)
+    ends = [(one.before["text"], [row["text"] for row in one.after]) for one in found.examples]
+    assert ends[:4] == [
+        ("number 0", ["number 0!"]),
+        ("number 0", ["number 0!"]),
+        ("number 0", ["number 0!"]),
+        ("number 1", []),
+    ]
+
+
+def test_a_record_may_become_several() -> None:
+    found = seen(films, records=2)
+    assert [len(one.after) for one in found.examples] == [2, 2]
+
+
+@dataclass
+class AtLeast(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """Keeps large numbers, and can store them as scores, like filters of every modality."""
+
+    min_n: int = 2
+    score_field: str | None = None
+
+    def outputs(self) -> tuple[str, ...]:
+        return (self.score_field,) if self.score_field else ()
+
+    def keeps(self, score: int) -> bool:
+        return score >= self.min_n
+
+    def process(self, task: DocumentBatch) -> object:
+        scores = task.data.column("n")
+        if self.score_field:
+            task = task.with_data(task.data.append_column(self.score_field, scores))
+        return task.keep([self.keeps(n) for n in scores.to_pylist()], "too small")
+
+
+def test_a_drop_shows_the_value_and_the_limit_that_it_breaks() -> None:
+    found = seen(AtLeast())
+    [drop] = found.stages[1].drops
+    assert (drop.reason, drop.items, drop.values) == ("too small", 6, {"score": 0})
+    assert drop.limits == ["0 < min_n 2"]
+    assert drop.record == {"n": 0, "text": "number 0"}
+    assert "0 < min_n 2" in str(found)
+
+
+def test_scores_for_the_preview_are_not_in_its_records() -> None:
+    assert [set(row) for row in seen(AtLeast()).rest] == [{"n", "text"}] * 2
+
+
+def test_a_drop_shows_what_the_stage_measured_itself() -> None:
+    [drop] = seen(AtLeast(score_field="n2")).stages[1].drops
+    assert drop.values == {"n2": 0}
+
+
+def test_large_files_are_read_in_part(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    line = json.dumps({"text": "a" * 1000}) + "\n"
+    (folder / "large.jsonl").write_text(line * 3000)
+    plan = Pipeline("trial", stages=[JsonlReader(str(folder))]).build()
+    found = preview(plan, 5)
+    reader = found.stages[-1].counts
+    assert found.records == 5
+    assert reader.bytes_in <= 1024 * 1024
+
+
+def test_files_of_one_source_are_sampled_one_by_one(tmp_path: Path) -> None:
+    write_lines(tmp_path / "in", files=30, lines=2)
+    reader = JsonlReader(str(tmp_path / "in"), files_per_partition=30)
+    found = preview(Pipeline("trial", stages=[reader]).build(), 10)
+    assert len(found.sources) == 10
+
+
+def test_a_pipeline_previews_itself(tmp_path: Path) -> None:
+    write_lines(tmp_path / "in", files=3, lines=2)
+    found = Pipeline("trial", stages=[JsonlReader(str(tmp_path / "in"))]).preview(n=3)
+    assert found.kept == 3
+    assert str(found).splitlines()[0] == "trial: 3 records from 3 files"
+
+
+def test_the_content_of_files_is_not_shown() -> None:
+    @processing_stage(name="encoded")
+    def encoded(task: DocumentBatch) -> DocumentBatch:
+        return DocumentBatch.from_pylist([{**row, "file": b"x" * 100} for row in task.to_pylist()])
+
+    found = seen(encoded)
+    assert found.rest[0]["file"] == "<100 bytes>"
+    assert json.dumps(found.to_json())
 
 
 def test_writers_are_left_out(tmp_path: Path) -> None:
@@ -178,20 +267,3 @@ def test_writers_are_left_out(tmp_path: Path) -> None:
     assert (found.records, found.left_out) == (3, ["jsonl_writer"])
     assert found.stages[-1].drops[0].items == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
-
-
-def test_a_difference_is_shown_where_it_is() -> None:
-    before = "a" * 100 + "before" + "b" * 100
-    after = "a" * 100 + "after" + "b" * 100
-    assert around_difference(before, after, 24) == (
-        "…aaaaaabeforebbbbbbbbbbbb…",
-        "…aaaaaaafterbbbbbbbbbbbbb…",
-    )
-    assert around_difference("short", "shorter", 24) == ("short", "shorter")
-
-
-@given(st.text(max_size=80), st.text(max_size=80), st.integers(4, 40))
-def test_what_differs_looks_different(before: str, after: str, width: int) -> None:
-    shown = around_difference(before, after, width)
-    assert (shown[0] == shown[1]) == (before == after)
-    assert all(len(text) <= width + 2 for text in shown)
