@@ -22,6 +22,7 @@ class Entry:
 
 COMMANDS: Mapping[str, Entry] = {
     "init": Entry(f"{_HERE}.init:init", "Write a starter recipe, or a package of your own."),
+    "new": Entry(f"{_HERE}.new:new", "Write a recipe for your own files."),
     "plan": Entry(f"{_HERE}.plan:plan", "Check a recipe, and show what it would do."),
     "preview": Entry(f"{_HERE}.preview:preview", "Show what each stage does to a sample."),
     "run": Entry(f"{_HERE}.run:run", "Run a recipe; run it again to resume."),

@@ -44,15 +44,15 @@ def preview(screen: Screen, arguments: RecipeArguments, records: int, as_page: b
         screen.print_line(f"page: {page}")
 
 
-def show_preview(screen: Screen, seen: "Preview") -> None:
-    """Print a preview, in colours if the terminal has them."""
+def show_preview(screen: Screen, seen: "Preview", *, brief: bool = False) -> None:
+    """Print a preview, in colours if the terminal has them. If brief, without most examples."""
     if screen.as_json:
         return
     from rich.text import Text
 
     console = screen.console
     colored = console.color_system is not None
-    for line in seen.lines(min(console.width, 120), colored=colored):
+    for line in seen.lines(min(console.width, 120), colored=colored, brief=brief):
         spans = [(text, _STYLES.get(style, style)) for text, style in line]
         console.print(Text.assemble(*spans), no_wrap=True, overflow="ellipsis")
 

@@ -35,8 +35,8 @@ _MOST_LINES = 6
 _CONTEXT = 60
 """Characters shown around each change."""
 
-_PROSE = 30
-"""Shorter texts, and those without spaces, are shown as a fact beside others."""
+_FEWEST_SPACES = 4
+"""Texts of fewer words, such as paths, are shown as a fact beside others."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,17 @@ class PreviewLayout:
         if len(stage.drops) > _MOST_REASONS:
             more = counted(len(stage.drops) - _MOST_REASONS, "more reason")
             yield [(f"    … {more}", "dim")]
+        yield from self._failures(stage.quarantined)
+
+    def brief_stage(self, stage: StagePreview) -> Iterator[Line]:
+        """Yield the numbers of a stage, and the reasons of drops and failures."""
+        if stage.drew and not (stage.drops or stage.quarantined):
+            return
+        what = figures(stage) if stage.counts.tasks_in else "no records reach this stage"
+        yield from self.wrap([(f"  {stage.name}  ", ""), (what, "dim")])
+        for drop in stage.drops[:_MOST_REASONS]:
+            reason = f"dropped {count(drop.items)}: {drop.reason}"
+            yield from self.wrap([(reason, "dropped")], indent=4, most=2)
         yield from self._failures(stage.quarantined)
 
     def change(self, change: Change) -> Iterator[Line]:
@@ -195,7 +206,7 @@ def _difference(change: Change) -> list[Piece]:
 
 def _is_prose(record: Record, column: str, reads: Sequence[str]) -> bool:
     text = record[column]
-    return column in reads or column == "text" or (len(text) > _PROSE and " " in text)
+    return column in reads or column == "text" or text.count(" ") >= _FEWEST_SPACES
 
 
 def facts_line(record: Record, most: int) -> str:

@@ -33,17 +33,25 @@ class Preview:
     def __str__(self) -> str:
         return "\n".join("".join(text for text, _ in line) for line in self.lines())
 
-    def lines(self, width: int = 80, *, colored: bool = False) -> Iterator[Line]:
-        """Yield lines of texts with styles: all stages, and a few records from end to end."""
+    def lines(
+        self, width: int = 80, *, colored: bool = False, brief: bool = False
+    ) -> Iterator[Line]:
+        """Yield lines of texts with styles: all stages, and a few records from end to end.
+
+        If brief: only numbers and reasons, and one record.
+        """
         layout = PreviewLayout(width, colored)
         files = f" from {counted(len(self.sources), 'file')}" if self.sources else ""
         yield [(self.name, "bold"), (f": {counted(self.records, 'record')}{files}", "bold")]
         for stage in self.stages:
-            yield []
-            yield from layout.stage(stage)
+            if brief:
+                yield from layout.brief_stage(stage)
+            else:
+                yield []
+                yield from layout.stage(stage)
         yield []
         yield from layout.wrap([(self.verdict(), "bold")])
-        yield from self._kept(layout)
+        yield from self._kept(layout, 1 if brief else _MOST_KEPT)
 
     def verdict(self) -> str:
         """Return how many records would be kept."""
@@ -55,18 +63,18 @@ class Preview:
         kept = [example for example in self.examples if example.after]
         return sorted(kept, key=lambda example: example.after == [example.before])
 
-    def _kept(self, layout: PreviewLayout) -> Iterator[Line]:
+    def _kept(self, layout: PreviewLayout, most: int) -> Iterator[Line]:
         kept = self.kept_examples()
-        for example in kept[:_MOST_KEPT]:
+        for example in kept[:most]:
             yield []
             yield from layout.example(example)
         if not kept:
-            for record in self.rest[:_MOST_KEPT]:
+            for record in self.rest[:most]:
                 yield []
                 yield from layout.record(record, (), indent=2)
-        if len(kept) > _MOST_KEPT:
+        if len(kept) > most:
             yield []
-            yield [(f"  … {counted(len(kept) - _MOST_KEPT, 'more record')}", "dim")]
+            yield [(f"  … {counted(len(kept) - most, 'more record')}", "dim")]
 
     def _repr_html_(self) -> str | None:
         page = import_if_installed("curator_cli.preview_page")

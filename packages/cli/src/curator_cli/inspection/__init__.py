@@ -1,0 +1,1 @@
+"""Inspection: looks at a sample of the user's files, and proposes a recipe for them."""
