@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from curator_cli.app import call
+from curator_core.plugins.registry import plugins
 
 WORDS = (Path(__file__).read_text() * 3).replace("(", " ").replace(")", " ").split()
 WORDS = [word for word in WORDS if word.isalpha()]
@@ -285,6 +286,18 @@ def test_a_goal_without_such_files(capfd: pytest.CaptureFixture[str]) -> None:
     message = refused(capfd, "--from", "data", "--goal", "video")
     assert "1 JSON Lines file" in message
     assert "--goal pretraining" in message
+
+
+def test_the_missing_package_is_named(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("data/a.jpg").write_bytes(b"\xff\xd8\xff")
+    monkeypatch.setenv("CURATOR_PLUGINS", "text")
+    plugins.cache_clear()
+    try:
+        assert "pip install curator-image" in refused(capfd, "--from", "data")
+    finally:
+        plugins.cache_clear()
 
 
 def test_records_without_a_text(capfd: pytest.CaptureFixture[str]) -> None:

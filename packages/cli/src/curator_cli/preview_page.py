@@ -17,6 +17,7 @@ from curator_core.preview import (
     Piece,
     Preview,
     Record,
+    RecordPreview,
     StagePreview,
     compare_words,
     facts_line,
@@ -24,6 +25,7 @@ from curator_core.preview import (
     main_text,
     measured_values,
     shorten_equal,
+    without_source,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ _CONTEXT = 300
 """Characters shown around each change."""
 
 _MOST_KEPT, _MOST_PARTS, _FACTS = 100, 12, 600
+
+_LONG = 60
+"""Characters of a text that is shown by itself, not among other facts."""
 
 
 @dataclass(frozen=True)
@@ -138,42 +143,49 @@ def _drop(drop: DropExample, reads: Sequence[str]) -> tuple[str, Card | None]:
     title = f"{count(drop.items)} dropped: {drop.reason}"
     if drop.record is None:
         return title, None
-    return title, _card("", drop.record, reads, measured_values(drop), drop.thumbnail)
+    return title, _card(
+        "", drop.record, reads, note=measured_values(drop), thumbnail=drop.thumbnail
+    )
 
 
-def _kept_card(example: Any) -> Card:
+def _kept_card(example: RecordPreview) -> Card:
     """Return a record with all changes since it was read."""
-    first, *others = example.after
-    if others:
+    picture = _data_url(example.thumbnail)
+    before = without_source(example.before, example.source)
+    after = [without_source(record, example.source) for record in example.after]
+    if len(after) > 1:
         parts = [
-            facts_line({n: v for n, v in record.items() if example.before.get(n) != v}, _FACTS)
-            for record in example.after[:_MOST_PARTS]
+            facts_line({name: v for name, v in record.items() if before.get(name) != v}, _FACTS)
+            for record in after[:_MOST_PARTS]
         ]
-        more = len(example.after) - len(parts)
-        parts += [f"… {more:,} more"] if more else []
-        return Card(example.source, facts_line(example.before, _FACTS), (),
-                    _data_url(example.thumbnail), parts)  # fmt: skip
-    card = _card(example.source, first, (), "", example.thumbnail)
-    column = main_text(first)
-    before = example.before.get(column) if column else None
-    if column and isinstance(before, str) and before != first[column]:
-        return Card(card.title, card.facts, _compared(before, first[column]), card.picture)
-    return card
+        parts += [f"… {len(after) - _MOST_PARTS:,} more"] if len(after) > _MOST_PARTS else []
+        return Card(example.source, facts_line(before, _FACTS), (), picture, parts)
+    [record] = after
+    column = main_text(record)
+    old = before.get(column) if column else None
+    if column is None or not isinstance(old, str) or old == record[column]:
+        return _card(example.source, record, before=before, thumbnail=example.thumbnail)
+    others = {name: value for name, value in record.items() if name != column}
+    facts = facts_line(others, _FACTS, before)
+    return Card(example.source, facts, _compared(old, record[column]), picture)
 
 
 def _card(
     title: str,
     record: Record,
     reads: Sequence[str] = (),
+    *,
+    before: Record | None = None,
     note: str = "",
     thumbnail: bytes | None = None,
 ) -> Card:
     column = main_text(record, reads)
     text = record[column] if column else ""
-    is_long = len(text) > 60
+    is_long = len(text) > _LONG
     others = {name: v for name, v in record.items() if not (is_long and name == column)}
     pieces = _shown(shorten_equal([Piece(text)], _CONTEXT)) if is_long else ()
-    return Card(title, facts_line(others, _FACTS), pieces, _data_url(thumbnail), (), note)
+    facts = facts_line(others, _FACTS, before)
+    return Card(title, facts, pieces, _data_url(thumbnail), (), note)
 
 
 def _data_url(picture: bytes | None) -> str:

@@ -1,7 +1,10 @@
 """Limits from the values of a sample: what a share of them is below or above."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil, floor, isfinite, log10
+
+_MOST_DIGITS = 9
+"""Digits after the point; what is smaller counts as zero."""
 
 
 def finite(values: Sequence[float | None]) -> list[float]:
@@ -30,15 +33,15 @@ def upper_limit(ordered: Sequence[float], share: float, *, whole: bool = False) 
     return limit if ordered[-1] > limit else None
 
 
-def _rounded(value: float, rounding: "type[int] | object", *, whole: bool) -> float:
+def _rounded(value: float, rounding: Callable[[float], float], *, whole: bool) -> float:
     """Round to two digits, away from the middle of the values."""
     if not value:
         return 0
-    digits = 1 - floor(log10(abs(value)))
+    digits = min(_MOST_DIGITS, 1 - floor(log10(abs(value))))
     if whole:
         digits = min(0, digits)
     scale = 10.0**digits
-    found = rounding(round(value * scale, 6)) / scale  # type: ignore[operator]
+    found = rounding(round(value * scale, 6)) / scale
     return int(found) if whole or found == int(found) else round(found, max(0, digits))
 
 

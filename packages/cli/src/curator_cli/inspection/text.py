@@ -203,7 +203,7 @@ class _Documents:
                 continue
             cleaned = run_stage(stage, self._batch)
             texts = [text for one in cleaned for text in one.data.column(self._column).to_pylist()]
-            if len(texts) != len(self.texts):
+            if len(cleaned) != 1 or len(texts) != len(self.texts):
                 continue
             pairs = zip(self.texts, texts, strict=True)
             changed = sum(old != new for old, new in pairs) / max(1, len(texts))

@@ -9,6 +9,7 @@ from curator_core.preview.records import (
     RecordPreview,
     StagePreview,
     main_text,
+    without_source,
 )
 from curator_core.preview.result import Preview
 from curator_core.preview.sample import Sample, draw_sample
@@ -33,4 +34,5 @@ __all__ = [
     "preview",
     "reading_stages",
     "shorten_equal",
+    "without_source",
 ]

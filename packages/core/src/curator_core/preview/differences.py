@@ -15,6 +15,10 @@ _MOST_COMPARED = 250_000
 """Pairs of words: comparing more would take seconds."""
 
 
+_NOTE = 30
+"""Length of the note about what was left out: cutting less would save nothing."""
+
+
 @dataclass(frozen=True)
 class Piece:
     """A part of a text that is equal in both, deleted from the first, or inserted by the second."""
@@ -77,7 +81,7 @@ def shorten_equal(pieces: Sequence[Piece], context: int) -> list[Piece]:
 
 def middle_shortened(text: str, most: int) -> str:
     """Return a text of about `most` characters: its beginning and its end."""
-    if len(text) <= most:
+    if len(text) <= most + _NOTE:
         return text
     head, tail = text[: most * 2 // 3], text[len(text) - most // 3 :]
     return f"{head} … {len(text) - len(head) - len(tail):,} more characters … {tail}"

@@ -21,6 +21,7 @@ from curator_core.preview.records import (
     RecordPreview,
     StagePreview,
     main_text,
+    without_source,
 )
 
 Span: TypeAlias = tuple[str, str]
@@ -112,17 +113,18 @@ class PreviewLayout:
         """Show a record as it was read, with the changes that all stages made to it."""
         if example.source:
             yield [("  ", ""), (_end_of(example.source, self.width - 2), "dim")]
-        first, *others = example.after
-        if others:
-            yield from self.record(example.before, (), indent=2, most=3)
-            for record in example.after[:_MOST_PARTS]:
-                new = {name: v for name, v in record.items() if example.before.get(name) != v}
+        before = without_source(example.before, example.source)
+        after = [without_source(record, example.source) for record in example.after]
+        if len(after) > 1:
+            yield from self.record(before, (), indent=2, most=3)
+            for record in after[:_MOST_PARTS]:
+                new = {name: v for name, v in record.items() if before.get(name) != v}
                 spans = [("+ ", "inserted"), (facts_line(new, 200), "")]
                 yield from self.wrap(spans, indent=4, most=2)
-            if len(example.after) > _MOST_PARTS:
-                yield [(f"    … {len(example.after) - _MOST_PARTS:,} more of it", "dim")]
+            if len(after) > _MOST_PARTS:
+                yield [(f"    … {len(after) - _MOST_PARTS:,} more of it", "dim")]
             return
-        yield from self.record(first, (), indent=2, before=example.before)
+        yield from self.record(after[0], (), indent=2, before=before)
 
     def record(
         self,
@@ -134,17 +136,17 @@ class PreviewLayout:
         before: Record | None = None,
     ) -> Iterator[Line]:
         """Yield a record: a line of facts, and its text, with the changes since `before`."""
+        before = before or {}
         text_column = main_text(record, reads)
-        if text_column is not None and not _is_prose(record, text_column, reads):
+        if text_column is not None and not _is_prose(record, text_column, before):
             text_column = None
-        facts = facts_line(
-            {name: record[name] for name in record if name != text_column}, 2 * self.width
-        )
+        others = {name: record[name] for name in record if name != text_column}
+        facts = facts_line(others, 2 * self.width, before)
         if facts:
             yield from self.wrap([(facts, "")], indent=indent, most=2)
         if text_column is None:
             return
-        text, old = record[text_column], (before or {}).get(text_column)
+        text, old = record[text_column], before.get(text_column)
         if isinstance(old, str) and old != text:
             pieces = shorten_equal(compare_words(old, text), _CONTEXT)
         else:
@@ -204,14 +206,18 @@ def _difference(change: Change) -> list[Piece]:
     return [Piece(_value(change.before), "deleted"), Piece(_value(change.after), "inserted")]
 
 
-def _is_prose(record: Record, column: str, reads: Sequence[str]) -> bool:
-    text = record[column]
-    return column in reads or column == "text" or text.count(" ") >= _FEWEST_SPACES
+def _is_prose(record: Record, column: str, before: Record) -> bool:
+    is_changed = isinstance(before.get(column), str) and before[column] != record[column]
+    return is_changed or column == "text" or record[column].count(" ") >= _FEWEST_SPACES
 
 
-def facts_line(record: Record, most: int) -> str:
+def facts_line(record: Record, most: int, before: Record | None = None) -> str:
     """Return the columns of a record in one line, with long values shortened."""
-    parts = [f"{name} {_value(value, 48)}" for name, value in record.items() if value is not None]
+    parts = []
+    for name, value in record.items():
+        old = (before or {}).get(name)
+        was = f"{_value(old, 48)} → " if old is not None and old != value else ""
+        parts += [f"{name} {was}{_value(value, 48)}"] if value is not None else []
     return shortened(", ".join(parts), most)
 
 

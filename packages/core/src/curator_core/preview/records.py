@@ -76,6 +76,11 @@ def plain(value: Any) -> Any:
     return value
 
 
+def without_source(record: Record, source: str) -> Record:
+    """Return a record without columns that only repeat the path of its file."""
+    return {name: value for name, value in record.items() if not source or value != source}
+
+
 def main_text(record: Record, reads: Iterable[str] = ()) -> str | None:
     """Return the column with the longest text: of those that a stage reads, or else of all."""
     read = [name for name in reads if isinstance(record.get(name), str)]
@@ -87,7 +92,8 @@ def changes_in(before: Record, after: Record) -> Iterator[Change]:
     """Yield the columns that are new or have another value."""
     for column, value in after.items():
         if column not in before:
-            yield Change(column, None, value, is_new=True)
+            if value is not None:
+                yield Change(column, None, value, is_new=True)
         elif before[column] != value:
             yield Change(column, before[column], value)
 

@@ -146,7 +146,8 @@ def _drop_examples(
     pictures: bool,
 ) -> dict[str, DropExample]:
     """Return the first dropped record of each reason, with what the stage measured on it."""
-    options = stage_options(stage)
+    is_rule = hasattr(stage, "keeps") or hasattr(stage, "broken_rule")
+    options = stage_options(stage) if is_rule else {}
     found: dict[str, DropExample] = {}
     for reason, task in dropped:
         facts = [] if reason in found else _facts(task)
