@@ -1,4 +1,4 @@
-"""`curate plan`, `stages`, `plugins` and `schema`."""
+"""`curate plan`, `plugins` and `schema`."""
 
 import shlex
 import subprocess
@@ -75,41 +75,6 @@ def test_missing_resources_have_their_own_exit_code(curate: Curate, workspace: P
     result = curate("plan", "recipe.yaml")
     assert result.code == 5
     assert result.err.startswith("curate: stage 3 'on_gpu' asks for 64 GPU, but this machine has ")
-
-
-def test_stages_are_listed_by_package(curate: Curate) -> None:
-    lines = curate("stages").out.splitlines()
-    assert "curator-trial 1.2" in lines
-    below = lines[lines.index("curator-trial 1.2") :]
-    assert below[1].strip().split(maxsplit=1) == ["trial.long_enough", "Drops short texts."]
-
-
-def test_one_stage_is_explained(curate: Curate) -> None:
-    result = curate("stages", "trial.long_enough")
-    lines = [" ".join(line.split()) for line in result.out.splitlines()]
-    assert "from curator-trial 1.2: curator_trial_stages:LongEnough" in lines
-    assert "takes DocumentBatch, gives DocumentBatch" in lines
-    assert "min_chars int 5 The fewest characters a text may have." in lines
-    assert lines[-1] == "- stage: trial.long_enough"
-
-
-def test_one_stage_as_json(curate: Curate) -> None:
-    described = curate("stages", "trial.long_enough", "--json").json
-    assert described["options"][0] == {
-        "name": "min_chars",
-        "type": "int",
-        "default": 5,
-        "required": False,
-        "doc": "The fewest characters a text may have.",
-    }
-
-
-def test_a_mistyped_stage(curate: Curate) -> None:
-    result = curate("stages", "trial.long_enuogh")
-    assert result.code == 2
-    assert result.err == (
-        "curate: no stage named 'trial.long_enuogh' (did you mean trial.long_enough?)\n"
-    )
 
 
 def test_plugins_are_listed_with_what_they_offer(curate: Curate) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from curator_core.errors import PluginError
-from curator_core.plugins.catalog import Catalog, Offer, find_extra
+from curator_core.plugins.catalog import Catalog, Offer
+from curator_core.plugins.extras import find_extra
 from curator_core.plugins.hookspecs import hookimpl
 from curator_core.plugins.registry import Plugins, plugins
 

@@ -32,8 +32,8 @@ COMMANDS: Mapping[str, Entry] = {
         f"{_HERE}.statistics:statistics", "Show the data statistics that a run collected."
     ),
     "retry": Entry(f"{_HERE}.retry:retry", "Retry the quarantined tasks and records of a run."),
-    "stages": Entry(f"{_HERE}.stages:stages", "List all stages, or explain one."),
-    "workflows": Entry(f"{_HERE}.workflows:workflows", "List all workflows, or explain one."),
+    "stages": Entry(f"{_HERE}.stages:stages", "List, search and explain stages."),
+    "workflows": Entry(f"{_HERE}.workflows:workflows", "List and explain workflows."),
     "plugins": Entry(f"{_HERE}.plugins:plugins", "List installed and broken plugins."),
     "metrics-config": Entry(
         f"{_HERE}.metrics_config:metrics_config", "Write settings for Prometheus and Grafana."

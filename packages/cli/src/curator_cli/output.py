@@ -4,7 +4,9 @@ import codecs
 import io
 import json
 import logging
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -58,6 +60,15 @@ class Screen:
         if not self.as_json:
             print(visible(text))
 
+    def print_text(self, text: str) -> None:
+        """Print a docstring for people: its paragraphs, wrapped to the width of the terminal."""
+        for at, paragraph in enumerate(text.split("\n\n")):
+            if at:
+                self.print_line()
+            is_prose = not any(line.startswith((" ", "- ", "* ")) for line in paragraph.split("\n"))
+            joined = " ".join(paragraph.split()) if is_prose else paragraph
+            self.print_line(wrap(joined, self.console.width) if is_prose else joined)
+
     def print_json(self, value: Any) -> None:
         """Print a JSON value for programs only."""
         if self.as_json:
@@ -74,8 +85,26 @@ def print_json(value: Any) -> None:
 
 
 def note(text: str) -> None:
-    """Print a message to stderr, apart from the command's output."""
-    print(f"curate: {visible(text)}", file=sys.stderr)
+    """Print a message to stderr, apart from the command's output.
+
+    In a terminal, lines end between words.
+    """
+    message = f"curate: {visible(text)}"
+    if sys.stderr is not None and sys.stderr.isatty():
+        message = wrap(message, shutil.get_terminal_size().columns, indent="  ")
+    print(message, file=sys.stderr)
+
+
+def wrap(text: str, width: int, indent: str = "") -> str:
+    """Break lines between words only, however long a path or name is."""
+    return textwrap.fill(
+        text,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
 
 
 def print_error(error: BaseException, lines: Sequence[str], code: int, *, as_json: bool) -> None:

@@ -1,10 +1,15 @@
 """RUN arguments: a run directory, or the output folder of a run."""
 
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from curator_core.errors import InputError, nearest_file
 from curator_core.io.filesystems import base_name, full_path, join, open_filesystem
 from curator_core.run.directory import RunDirectory
+
+from curator_cli.output import note
 
 if TYPE_CHECKING:
     from curator_core import Executor, Pipeline
@@ -20,18 +25,82 @@ def find_run(path: str) -> str:
     The folder of a workflow, too, gives its latest run.
     """
     fs, root = open_filesystem(path)
-    if fs.exists(join(root, "run.json")):
+    if _is_run(fs, root):
         return full_path(fs, root)
-    inside = join(root, ".curator")
-    runs = [run for run in _folders(fs, inside) if fs.exists(join(run, "run.json"))]
+    runs = _runs_in(fs, join(root, ".curator")) or _runs_in(fs, root)
     if not runs:
-        runs = [run for run in _folders(fs, root) if fs.exists(join(run, "run.json"))]
-    if not runs:
-        work_dirs = [root, *_folders(fs, inside)]
+        work_dirs = [root, *_folders(fs, join(root, ".curator"))]
         runs = [run for work_dir in work_dirs for run in _runs_of_workflow(fs, work_dir)]
     if not runs:
         raise InputError(_nothing_at(path, fs, root))
     return full_path(fs, max(runs, key=_start_time))
+
+
+def find_run_or_newest(path: str | None) -> str:
+    """Return the run directory of `path` or, without it, the newest run in the current folder."""
+    if path is not None:
+        return find_run(path)
+    newest, *others = _runs_here()
+    if others:
+        note(f"{len(others) + 1} runs in this folder; the newest is {newest} ({_others(others)})")
+    return find_run(newest)
+
+
+def find_only_run(path: str | None) -> str:
+    """Return the run directory of `path` or, without it, the only run in the current folder."""
+    if path is not None:
+        return find_run(path)
+    only, *others = _runs_here()
+    if others:
+        raise InputError(
+            f"{len(others) + 1} runs in this folder; name one: {only} ({_others(others)})"
+        )
+    return find_run(only)
+
+
+def _others(runs: list[str]) -> str:
+    more = f" and {len(runs) - _LISTED} more" if len(runs) > _LISTED else ""
+    return f"others: {', '.join(runs[:_LISTED])}{more}"
+
+
+_LISTED = 5
+_MOST_FOLDERS = 2000
+"""Number of folders to look into."""
+
+
+def _runs_here() -> list[str]:
+    """Return the runs in the current folder and two levels below, the newest first."""
+    fs, here = open_filesystem(".")
+    found = {here: None} if _is_run(fs, here) else {}
+    for folder in islice(_folders_below(fs, here, levels=2), _MOST_FOLDERS):
+        for home in _folders(fs, join(folder, ".curator")):
+            of_home = [home] if _is_run(fs, home) else _runs_of_workflow(fs, home)
+            found |= dict.fromkeys(sorted(of_home, key=_start_time)[-1:])
+        found |= dict.fromkeys(_runs_in(fs, folder))
+    if not found:
+        raise InputError(
+            "no run in this folder or the folders in it; give a run directory, or the output "
+            "folder of a run"
+        )
+    newest_first = sorted(found, key=_start_time, reverse=True)
+    return [run.removeprefix(f"{here.rstrip('/')}/") for run in newest_first]
+
+
+def _folders_below(fs: Any, folder: str, levels: int) -> Iterator[str]:
+    """Yield a folder and those in it that are not hidden."""
+    yield folder
+    with suppress(OSError):
+        for inner in _folders(fs, folder) if levels else ():
+            if not base_name(inner).startswith("."):
+                yield from _folders_below(fs, inner, levels - 1)
+
+
+def _is_run(fs: Any, folder: str) -> bool:
+    return bool(fs.exists(join(folder, "run.json")))
+
+
+def _runs_in(fs: Any, folder: str) -> list[str]:
+    return [run for run in _folders(fs, folder) if _is_run(fs, run)]
 
 
 def pipeline_of(run_dir: str, permissions: "Permissions") -> "tuple[Pipeline, Executor | None]":
@@ -58,8 +127,7 @@ def _folders(fs: Any, folder: str) -> list[str]:
 def _runs_of_workflow(fs: Any, work_dir: str) -> list[str]:
     """Return the runs of the pipelines of a workflow in its working folder."""
     homes = _folders(fs, join(work_dir, ".curator"))
-    runs = [run for home in homes for run in _folders(fs, home)]
-    return [run for run in runs if fs.exists(join(run, "run.json"))]
+    return [run for home in homes for run in _runs_in(fs, home)]
 
 
 def _start_time(run: str) -> float:

@@ -3,7 +3,7 @@
 import click
 
 from curator_cli.options import with_output
-from curator_cli.output import Screen
+from curator_cli.output import Screen, wrap
 
 
 @click.command()
@@ -19,7 +19,8 @@ def plugins(screen: Screen, strict: bool) -> None:
         screen.show(f"{info.distribution or info.name} {info.version}", style="bold")
         for kind, places in info.offers.items():
             if places:
-                screen.print_line(f"  {kind.replace('_', ' '):<15} {_names(list(places))}")
+                line = f"  {kind.replace('_', ' '):<15} {_names(list(places))}"
+                screen.print_line(wrap(line, screen.console.width, indent=" " * 18))
         if not any(info.offers.values()):
             screen.print_line("  offers nothing")
     for broken in found.broken:

@@ -13,17 +13,21 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="[RUN]", required=False)
 @with_output
-def report(screen: Screen, run: str) -> None:
-    """Show what a run did, with every drop reason, and write report.html."""
+def report(screen: Screen, run: str | None) -> None:
+    """Show what a run did, with every drop reason, and write report.html.
+
+    RUN is a run directory, or the output folder of a run; by default, the newest run in the
+    current folder.
+    """
     from curator_report import drop_reasons
     from curator_report.page import write_report
     from curator_report.run_record import read_run
 
-    from curator_cli.run_directories import find_run
+    from curator_cli.run_directories import find_run_or_newest
 
-    run_dir = find_run(run)
+    run_dir = find_run_or_newest(run)
     record = read_run(run_dir)
     page = None
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="[RUN]", required=False)
 @click.option("--strict", is_flag=True, help="Exit with 3 if anything is still in quarantine.")
 @click.option(
     "--accept-changes",
@@ -27,20 +27,25 @@ if TYPE_CHECKING:
 @permitting
 @with_output
 def retry(
-    screen: Screen, run: str, accept_changes: bool, permissions: "Permissions", **options: Any
+    screen: Screen,
+    run: str | None,
+    accept_changes: bool,
+    permissions: "Permissions",
+    **options: Any,
 ) -> None:
     """Retry the quarantined tasks and records of a run.
 
-    RUN is a run directory, or the output folder of a run. Fix the cause of the failures first.
-    Whole tasks and single records start at the stage in which they failed. Tasks and records
-    that succeed are added to the output; the others stay in quarantine.
+    RUN is a run directory, or the output folder of a run; it may be left out if the current
+    folder has only one run. Fix the cause of the failures first. Whole tasks and single
+    records start at the stage in which they failed. Tasks and records that succeed are added
+    to the output; the others stay in quarantine.
     """
     from curator_core.model.formatting import counted
     from curator_report.run_record import read_run
 
-    from curator_cli.run_directories import find_run, pipeline_of
+    from curator_cli.run_directories import find_only_run, pipeline_of
 
-    run_dir = find_run(run)
+    run_dir = find_only_run(run)
     pipeline, executor = pipeline_of(run_dir, permissions)
     found = read_run(run_dir, in_short=True).result
     tasks, records = _retryable_in(found)

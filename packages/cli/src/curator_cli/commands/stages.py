@@ -1,29 +1,49 @@
-"""`curate stages`: list all stages, or explain one."""
+"""`curate stages`: list, search and explain stages."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-from curator_core.errors import CuratorError
 
 from curator_cli.options import with_output
 from curator_cli.output import Screen
+from curator_cli.stage_display import (
+    names_table,
+    show_facts,
+    show_groups,
+    show_options,
+    show_snippets,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
-    from curator_core.plugins.catalog import Offer
-    from curator_core.plugins.registry import Plugins
-
-    from curator_cli.recipes import OptionHelp, StageHelp
+    from curator_core.plugins.index import Description
+    from curator_core.plugins.search import Query
+    from rich.table import Table
 
 
 @click.command()
 @click.argument("name", required=False)
+@click.option("--search", metavar="WORDS", help="Find stages and workflows by words.")
 @with_output
-def stages(screen: Screen, name: str | None) -> None:
-    """List the stages of all plugins or, with NAME, show one stage and its options."""
-    if name is None:
+def stages(screen: Screen, name: str | None, search: str | None) -> None:
+    """List all stages by group or, with NAME, show one with its options and an example.
+
+    With --search, find stages and workflows whose names, summaries, groups or options
+    have these words, or words with the same meaning.
+    """
+    from curator_core.plugins.registry import plugins
+
+    if search is not None:
+        if name is not None:
+            raise click.UsageError("give NAME or --search, not both")
+        _search(screen, search)
+    elif name is None:
         _list_stages(screen)
+    elif name in plugins().workflows and name not in plugins().stages:
+        from curator_cli.commands.workflows import explain_workflow
+
+        explain_workflow(screen, name)
     else:
         _explain_stage(screen, name)
 
@@ -31,43 +51,74 @@ def stages(screen: Screen, name: str | None) -> None:
 def _list_stages(screen: Screen) -> None:
     from curator_core.plugins.registry import plugins
 
-    from curator_cli.recipes.steps import load_stage
+    from curator_cli.stage_index import list_installed
 
-    list_offers(
-        screen, [offer_row(plugins().stages[name], load_stage) for name in plugins().stages]
-    )
+    listed = list_installed(plugins(), "stage")
+    screen.print_json([one.to_json() for one in listed])
+    if screen.as_json:
+        return
+    show_groups(screen, listed)
+    screen.print_line("To search: curate stages --search WORDS")
     screen.print_line("To explain one: curate stages NAME")
 
 
-def list_offers(screen: Screen, rows: list[dict[str, Any]]) -> None:
-    from curator_report import plain_table
+def _search(screen: Screen, text: str) -> None:
+    from curator_core.plugins.registry import plugins
+    from curator_core.plugins.search import Query
+
+    from curator_cli.stage_index import list_installed, list_missing
+
+    kinds = ("stage", "workflow")
+    listed = {one.description.name: one for one in list_installed(plugins(), *kinds)}
+    missing = list(list_missing(plugins(), *kinds))
+    query = Query(text)
+    here = [one.description for one in listed.values()]
+    matches = query.search([*here, *missing])
+    found = [match.description for match in matches if match.description.name in listed]
+    elsewhere = [match.description for match in matches if match.description.name not in listed]
+    near = [] if matches else query.nearest_words([*here, *missing])
+    screen.print_json(
+        {
+            "query": text,
+            "found": [listed[one.name].to_json() for one in found],
+            "not_installed": [
+                {**one.to_json(), "install": f"pip install {one.distribution}"} for one in elsewhere
+            ],
+            "nearest_words": near,
+        }
+    )
+    if screen.as_json:
+        return
+    if not matches:
+        screen.print_line(f"Nothing found for {text!r}.")
+        if near:
+            screen.print_line(f"Similar words: {', '.join(near)}")
+        screen.print_line("To list all stages: curate stages")
+        return
+    if found:
+        screen.show(_matches_table(query, found))
+        screen.print_line()
+        screen.print_line(f"To explain one: curate stages {found[0].name}")
+    if elsewhere:
+        screen.show("Not installed:", style="bold")
+        screen.show(_matches_table(query, elsewhere))
+        screen.print_line()
+        names = dict.fromkeys(one.distribution for one in elsewhere)
+        screen.print_line(f"To install: pip install {' '.join(names)}")
+
+
+def _matches_table(query: "Query", found: "Iterable[Description]") -> "Table":
+    """Return a table with the words that fit highlighted."""
     from rich.text import Text
 
-    screen.print_json(rows)
-    for owner in dict.fromkeys(row["owner"] for row in rows):
-        table = plain_table("name", "what it does")
-        table.show_header = False
-        table.columns[-1].no_wrap = False
-        for row in (row for row in rows if row["owner"] == owner):
-            style = "red" if row["broken"] else ""
-            table.add_row(Text(f"  {row['name']}"), Text(row["broken"] or row["doc"], style=style))
-        screen.show(owner, style="bold")
-        screen.show(table)
-    screen.print_line()
-
-
-def offer_row(offer: "Offer", load: "Callable[[str, Plugins], Any]") -> dict[str, Any]:
-    """Describe an entry in one row; list one that does not load with the cause."""
-    from curator_core.plugins.registry import plugins
-
-    from curator_cli.recipes.help import doc_of
-
-    row = {"name": offer.name, "owner": offer.owner, "place": offer.place, "doc": "",
-           "broken": None}  # fmt: skip
-    try:
-        return {**row, "doc": doc_of(load(offer.name, plugins())).partition("\n")[0]}
-    except CuratorError as error:
-        return {**row, "broken": str(error)}
+    table = names_table()
+    for one in found:
+        kind = " (workflow)" if one.kind == "workflow" else ""
+        row = [Text(one.name), Text(f"{one.summary}{kind}")]
+        for cell in row:
+            cell.highlight_regex(query.pattern, style="bold yellow")
+        table.add_row(*row)
+    return table
 
 
 def _explain_stage(screen: Screen, name: str) -> None:
@@ -80,49 +131,16 @@ def _explain_stage(screen: Screen, name: str) -> None:
     if screen.as_json:
         return
     screen.show(stage.name, style="bold")
-    screen.print_line(f"from {stage.distribution} {stage.version}: {stage.place}")
-    screen.print_line(f"takes {stage.input_type}, gives {stage.output_type}")
     if stage.doc:
+        screen.print_text(stage.doc)
         screen.print_line()
-        screen.print_line(stage.doc)
+    takes = f"{stage.input_type}{_columns(' with', stage.reads)}"
+    returns = f"{stage.output_type}{_columns(', adds', stage.adds)}"
+    show_facts(screen, stage, [("takes", takes), ("returns", returns)])
+    show_snippets(screen, stage.recipe, stage.python)
     show_options(screen, "options", stage.options)
     show_options(screen, "settings of every stage", stage.settings)
-    screen.print_line()
-    screen.print_line("In a recipe:")
-    for line in _example(stage):
-        screen.print_line(f"  {line}")
 
 
-def show_options(screen: Screen, title: str, options: "tuple[OptionHelp, ...]") -> None:
-    from curator_report import plain_table
-    from rich.text import Text
-
-    if not options:
-        return
-    table = plain_table("option", "type", "default", "what it does")
-    for column in table.columns[1:]:
-        column.no_wrap = False
-    for option in options:
-        default = "required" if option.required else _yaml(option.default)
-        style = "yellow" if option.required else ""
-        table.add_row(
-            Text(f"  {option.name}"),
-            Text(option.type),
-            Text(default, style=style),
-            Text(option.doc),
-        )
-    screen.print_line()
-    screen.show(f"{title}:", style="bold")
-    screen.show(table)
-
-
-def _yaml(value: Any) -> str:
-    import json
-
-    return "null" if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _example(stage: "StageHelp") -> list[str]:
-    """Return an example recipe step with the stage's required options."""
-    lines = [f"- stage: {stage.name}"]
-    return lines + [f"  {o.name}: …  # {o.type}" for o in stage.options if o.required]
+def _columns(head: str, names: tuple[str, ...]) -> str:
+    return f"{head} {', '.join(names)}" if names else ""

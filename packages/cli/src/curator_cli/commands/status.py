@@ -26,20 +26,20 @@ SILENCE_S = 3 * REMOTE_EVERY_S
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="[RUN]", required=False)
 @click.option("--watch", is_flag=True, help="Update every second until the run ends.")
 @with_output
-def status(screen: Screen, run: str, watch: bool) -> None:
+def status(screen: Screen, run: str | None, watch: bool) -> None:
     """Show the progress of a run, from any terminal.
 
-    RUN is a run directory, or the output folder of a run. With --watch, the exit code is 1 if the
-    run ends before it is done.
+    RUN is a run directory, or the output folder of a run; by default, the newest run in the
+    current folder. With --watch, the exit code is 1 if the run ends before it is done.
     """
     from curator_report.run_record import read_run
 
-    from curator_cli.run_directories import find_run
+    from curator_cli.run_directories import find_run_or_newest
 
-    run_dir = find_run(run)
+    run_dir = find_run_or_newest(run)
     if watch:
         if _watch(screen, run_dir) not in ("done", "running"):
             raise click.exceptions.Exit(1)

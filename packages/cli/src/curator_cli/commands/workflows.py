@@ -1,10 +1,10 @@
-"""`curate workflows`: list all workflows, or explain one."""
+"""`curate workflows`: list and explain workflows."""
 
 import click
 
-from curator_cli.commands.stages import list_offers, offer_row, show_options
 from curator_cli.options import with_output
 from curator_cli.output import Screen
+from curator_cli.stage_display import show_facts, show_groups, show_options, show_snippets
 
 
 @click.command()
@@ -18,20 +18,24 @@ def workflows(screen: Screen, name: str | None) -> None:
     if name is None:
         _list_workflows(screen)
     else:
-        _explain_workflow(screen, name)
+        explain_workflow(screen, name)
 
 
 def _list_workflows(screen: Screen) -> None:
     from curator_core.plugins.registry import plugins
 
-    from curator_cli.recipes.workflows import load_workflow
+    from curator_cli.stage_index import list_installed
 
-    offered = plugins().workflows
-    list_offers(screen, [offer_row(offered[name], load_workflow) for name in offered])
+    listed = list_installed(plugins(), "workflow")
+    screen.print_json([one.to_json() for one in listed])
+    if screen.as_json:
+        return
+    show_groups(screen, listed)
     screen.print_line("To explain one: curate workflows NAME")
 
 
-def _explain_workflow(screen: Screen, name: str) -> None:
+def explain_workflow(screen: Screen, name: str) -> None:
+    """Show one workflow, its options and examples."""
     from dataclasses import asdict
 
     from curator_cli.recipes import workflow_help
@@ -41,10 +45,10 @@ def _explain_workflow(screen: Screen, name: str) -> None:
     if screen.as_json:
         return
     screen.show(workflow.name, style="bold")
-    screen.print_line(f"of {workflow.distribution} {workflow.version}, {workflow.place}")
     if workflow.doc:
+        screen.print_text(workflow.doc)
         screen.print_line()
-        screen.print_line(workflow.doc)
+    show_facts(screen, workflow)
     show_options(screen, "options", workflow.options)
     plugin, _, short = workflow.name.partition(".")
     required = [option.name for option in workflow.options if option.required]
@@ -52,7 +56,4 @@ def _explain_workflow(screen: Screen, name: str) -> None:
     screen.print_line("From the shell:")
     words = ["curate", plugin, short.replace("_", "-"), *map(str.upper, required)]
     screen.print_line(f"  {' '.join(words)} [--option value ...]")
-    screen.print_line()
-    screen.print_line("As a recipe, for curate run:")
-    for line in (f"workflow: {workflow.name}", "options:", *(f"  {name}: …" for name in required)):
-        screen.print_line(f"  {line}")
+    show_snippets(screen, workflow.recipe, workflow.python)

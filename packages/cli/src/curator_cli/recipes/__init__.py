@@ -9,6 +9,7 @@ from curator_cli.recipes.dump import (
     pipeline_to_yaml,
 )
 from curator_cli.recipes.help import (
+    ExtraHelp,
     OptionHelp,
     StageHelp,
     WorkflowHelp,
@@ -20,6 +21,7 @@ from curator_cli.recipes.permissions import Permissions
 from curator_cli.recipes.schema import recipe_schema
 
 __all__ = [
+    "ExtraHelp",
     "OptionHelp",
     "Permissions",
     "Recipe",

@@ -4,10 +4,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from curator_core import Resources
+from curator_core.plugins.catalog import Offer
+from curator_core.plugins.extras import missing_packages
+from curator_core.plugins.groups import group_of
+from curator_core.plugins.index import find_description
 from curator_core.plugins.registry import Plugins
 from curator_core.plugins.registry import plugins as installed_plugins
 
 from curator_cli.recipes.options import Option, OptionTable, options_of, settings, with_docs
+from curator_cli.recipes.samples import (
+    columns_of,
+    python_snippet,
+    recipe_snippet,
+    sample_options,
+    sample_stage,
+    workflow_snippet,
+)
 from curator_cli.recipes.steps import load_stage
 from curator_cli.recipes.workflows import load_workflow, workflow_table
 
@@ -24,16 +36,33 @@ class OptionHelp:
 
 
 @dataclass(frozen=True)
+class ExtraHelp:
+    """What to install besides a stage's package, and which packages of it are missing here."""
+
+    requirement: str
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class StageHelp:
-    """A stage for display. `settings` are the options that every stage has."""
+    """A stage for display. `settings` are the options that every stage has.
+
+    `reads` and `adds` are its columns with example options.
+    """
 
     name: str
+    group: str
     doc: str
     distribution: str
     version: str
     place: str
     input_type: str
     output_type: str
+    reads: tuple[str, ...]
+    adds: tuple[str, ...]
+    extras: tuple[ExtraHelp, ...]
+    recipe: str
+    python: str
     options: tuple[OptionHelp, ...]
     settings: tuple[OptionHelp, ...]
 
@@ -44,14 +73,22 @@ def stage_help(name: str, plugins: Plugins | None = None) -> StageHelp:
     found = load_stage(name, plugins)
     offer = plugins.stages.find(name)
     own = with_docs(options_of(found), found) if isinstance(found, type) else OptionTable()
+    options = sample_options(offer.name, found)
+    reads, adds = _columns(offer, found)
     return StageHelp(
         name=offer.name,
+        group=group_of(offer.name).name,
         doc=doc_of(found),
         distribution=offer.distribution,
         version=offer.version,
         place=offer.place,
         input_type=found.input_type.__name__,
         output_type=found.output_type.__name__,
+        reads=reads,
+        adds=adds,
+        extras=_extras(offer),
+        recipe=recipe_snippet(offer.name, options),
+        python=python_snippet(offer.place, options, is_class=isinstance(found, type)),
         options=tuple(_describe_option(option) for option in own.options.values()),
         settings=tuple(
             _describe_option(option, found) for name, option in settings().options.items()
@@ -65,10 +102,14 @@ class WorkflowHelp:
     """A workflow for display."""
 
     name: str
+    group: str
     doc: str
     distribution: str
     version: str
     place: str
+    extras: tuple[ExtraHelp, ...]
+    recipe: str
+    python: str
     options: tuple[OptionHelp, ...]
 
 
@@ -78,14 +119,36 @@ def workflow_help(name: str, plugins: Plugins | None = None) -> WorkflowHelp:
     found = load_workflow(name, plugins)
     table = with_docs(workflow_table(found), found)
     offer = plugins.workflows.find(name)
+    options = sample_options(offer.name, found)
+    required = {name: options[name] for name, option in table.options.items() if option.required}
     return WorkflowHelp(
         name=offer.name,
+        group=group_of(offer.name).name,
         doc=doc_of(found),
         distribution=offer.distribution,
         version=offer.version,
         place=offer.place,
+        extras=_extras(offer),
+        recipe=workflow_snippet(offer.name, required),
+        python=python_snippet(offer.place, required),
         options=tuple(_describe_option(option) for option in table.options.values()),
     )
+
+
+def _columns(offer: Offer, found: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns that a stage reads and adds: from the index, or from an example."""
+    described = find_description(offer.name, offer.place)
+    if described is not None:
+        return described.reads, described.adds
+    sample = sample_stage(offer.name, found)
+    return ((), ()) if sample is None else columns_of(sample)
+
+
+def _extras(offer: Offer) -> tuple[ExtraHelp, ...]:
+    """Return what else to install. Known for packages of this project only."""
+    described = find_description(offer.name, offer.place)
+    extras = () if described is None else described.extras
+    return tuple(ExtraHelp(extra, tuple(missing_packages(extra))) for extra in extras)
 
 
 def doc_of(found: Any) -> str:

@@ -2,13 +2,14 @@
 
 import importlib
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, requires
 from typing import Any
 
-from curator_core.errors import PluginError, hint
+from curator_core.errors import PluginError, hint, nearest
+from curator_core.plugins.extras import find_extra
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Catalog(Mapping[str, Offer]):
         self.kind = kind
         self._short_names = short_names
         self._offers: dict[str, Offer] = {}
+        self.others: tuple[Catalog, ...] = ()
+        """Catalogs of other kinds whose names may be used here by mistake."""
 
     def __getitem__(self, name: str) -> Offer:
         return self._offers[name]
@@ -96,11 +99,36 @@ class Catalog(Mapping[str, Offer]):
     def _suggestion(self, name: str, full: list[str]) -> str:
         if full:
             return f" (did you mean {' or '.join(full)}?)"
+        for other in self.others:
+            if name in other:
+                return f": it is a {other.kind}, not a {self.kind}{_how_to_use(other.kind, name)}"
         package = name.partition(".")[0]
         if package in _SIBLINGS and not any(known.startswith(f"{package}.") for known in self):
             distribution = f"curator-{package.replace('_', '-')}"
             return f": it is in {distribution}: pip install {distribution}"
-        return hint(name, self._offers) + self._other_executors()
+        return (self._by_meaning(name) or hint(name, self._offers)) + self._other_executors()
+
+    def _by_meaning(self, name: str) -> str:
+        """Suggest what the words of a name find, unless one of them is misspelt."""
+        if self.kind not in ("stage", "workflow") or not self._offers:
+            return ""
+        if self.kind == "stage" and _FUNCTION.fullmatch(name):
+            return "; for a function of your own, write `python: FILE.py:FUNCTION` instead"
+        from curator_core.plugins.index import packaged_index
+        from curator_core.plugins.search import Query, words_of
+
+        packaged = packaged_index()
+        catalogs = [self, *self.others]
+        known = [packaged[offered] for one in catalogs for offered in one if offered in packaged]
+        query = Query(name.rpartition(".")[2])
+        vocabulary = {word for description in known for word in words_of(description.name)}
+        is_spelled_right = all(word.text in vocabulary for word in query.words)
+        if nearest(name, self._offers) and not is_spelled_right:
+            return ""
+        words = " ".join(word.text for word in query.words)
+        searching = f"curate stages --search {shlex.quote(words)}" if words else "curate stages"
+        found = query.nearest(known)
+        return (f" (did you mean {' or '.join(found)}?)" if found else "") + f"; see {searching}"
 
     def _other_executors(self) -> str:
         """Suggest installing the Ray executors if only core's executors are installed."""
@@ -123,24 +151,10 @@ _SIBLINGS = frozenset(
 """Plugins of this project, suggested if a name is unknown because they are not installed."""
 
 
-def find_extra(module: str, distribution: str) -> str | None:
-    """Return the name of the extra that installs the package of `module`, or None."""
-    try:
-        needed = requires(distribution) if distribution else None
-    except PackageNotFoundError:
-        return None
-    wanted = _normal(module.partition(".")[0])
-    for line in needed or ():
-        package = re.match(r"[A-Za-z0-9._-]+", line)
-        extra = re.search(r"""extra\s*==\s*["']([^"']+)["']""", line)
-        if package and extra and _normal(package[0]) in (wanted, _PACKAGES.get(wanted)):
-            return extra[1]
-    return None
+_FUNCTION = re.compile(r"[\w./-]+:\w+")
+"""A name like that of a Python function in a file."""
 
 
-_PACKAGES = {"pil": "pillow", "cv2": "opencv-python", "sklearn": "scikit-learn", "yaml": "pyyaml"}
-"""Packages whose import name differs from their distribution name."""
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+def _how_to_use(kind: str, name: str) -> str:
+    """Return how a recipe names a stage or workflow as a step."""
+    return f"; as a step, write `{kind}: {name}`" if kind in ("stage", "workflow") else ""

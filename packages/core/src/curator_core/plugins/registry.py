@@ -54,6 +54,7 @@ class Plugins:
         self.stages = Catalog("stage")
         self.executors = Catalog("executor", short_names=True)
         self.workflows = Catalog("workflow")
+        self.stages.others, self.workflows.others = (self.workflows,), (self.stages,)
         self.report_sections = Catalog("report section")
         self.observers = Catalog("observer")
         self.commands = Catalog("command")
