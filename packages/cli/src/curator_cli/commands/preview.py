@@ -34,11 +34,16 @@ def preview(screen: Screen, arguments: RecipeArguments, records: int, as_page: b
     from curator_core.preview import preview as run_preview
 
     recipe = arguments.recipe()
-    plan = recipe.pipeline().build(recipe.executor())
+    plan = recipe.first_pipeline().build(recipe.executor())
     seen = run_preview(plan, records, pictures=as_page)
     page = _write_page(seen) if as_page else None
     screen.print_json({**seen.to_json(), **({"page": page} if page else {})})
     show_preview(screen, seen)
+    if workflow := next((step for step in recipe.steps if step.kind == "workflow"), None):
+        screen.print_line()
+        screen.print_line(
+            f"The preview ends before {workflow.id!r}: a workflow compares all records."
+        )
     if page:
         screen.print_line()
         screen.print_line(f"page: {page}")

@@ -5,11 +5,11 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from curator_core import AnyStage, Curation, Executor, ProcessingStage, PythonFunction
+from curator_core import AnyStage, Curation, Executor, ProcessingStage, PythonFunction, StagesPart
 from curator_core.errors import InputError, PipelineError, PluginError, nearest_file
 from curator_core.model.secrets import redact
 from curator_core.plugins.registry import Plugins
@@ -69,6 +69,14 @@ class Recipe:
                 "which each is made when those before it have run; use curate plan and curate run"
             )
         return Pipeline(self.name, self.description, list(self.stages), **self.settings)
+
+    def first_pipeline(self) -> "Pipeline":
+        """Return the pipeline, or that of the stages before the first workflow."""
+        if self.curation is None:
+            return self.pipeline()
+        first = self.curation.parts[0]
+        assert isinstance(first, StagesPart)
+        return replace(first.pipeline, name=self.name)
 
     def python_sources(self) -> dict[Path, str]:
         """Return the contents of the Python files that steps use, by the path of the step."""
