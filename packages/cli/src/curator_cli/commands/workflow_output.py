@@ -106,8 +106,8 @@ def file_lines(workflow: "Workflow", result: "WorkflowResult") -> Iterator[Line]
     from curator_core.model.formatting import counted
 
     folders = Counter(map(parent_of, workflow.final_run(result).files))
-    for folder, files in folders.most_common(MOST_FOLDERS):
-        yield "files", f"{counted(files, 'file')} in {folder}"
+    for at, (folder, files) in enumerate(folders.most_common(MOST_FOLDERS)):
+        yield "" if at else "files", f"{counted(files, 'file')} in {folder}"
 
 
 MOST_FOLDERS = 3
