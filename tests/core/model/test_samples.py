@@ -17,7 +17,14 @@ from curator_core import (
 )
 from curator_core.io.readers import JsonlReader
 from curator_core.io.writers import JsonlWriter
-from curator_core.model.samples import MAX_CHANGES, MAX_DROPS, MAX_REASONS, Sample, Sampler
+from curator_core.model.samples import (
+    MAX_CHANGES,
+    MAX_DROPS,
+    MAX_KEPT,
+    MAX_REASONS,
+    Sample,
+    Sampler,
+)
 from curator_report.history import read_history
 
 Docs = ProcessingStage[DocumentBatch, DocumentBatch]
@@ -155,8 +162,10 @@ def test_a_run_emits_a_few_samples_however_many_there_are(workers: int, tmp_path
     samples = run(tmp_path, workers)
     changed = [one for one in samples if one["stage"] == "shouts"]
     dropped = [one for one in samples if one["stage"] == "shortens"]
-    assert len(samples) == len(changed) + len(dropped)
-    assert (len(changed), len(dropped)) == (MAX_CHANGES, MAX_DROPS)
+    kept = [one for one in samples if one.get("is_kept")]
+    assert len(samples) == len(changed) + len(dropped) + len(kept)
+    assert (len(changed), len(dropped), len(kept)) == (MAX_CHANGES, MAX_DROPS, MAX_KEPT)
+    assert {one["stage"] for one in kept} == {"jsonl_writer"}
     assert all(one["after"] == one["before"].upper() for one in changed)
     assert {one["reason"] for one in dropped} == {"long"}
     assert all("after" not in one for one in dropped)

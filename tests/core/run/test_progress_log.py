@@ -60,9 +60,10 @@ def test_a_line_has_sources_rate_time_left_and_records() -> None:
         "clean: 30 of 100 sources, 0.5/s, about 2 min 20 s left; "
         "9,000 read, 1,500 dropped, 3 failed, 7,500 given"
     )
-    writer = StageProgress("write", WRITING, writes=True)
+    counts = StageCounts(tasks_in=27, items_in=8000, items_out=27, files_out=27)
+    writer = StageProgress("write", counts, writes=True)
     written = replace(PROGRESS, stages=[PROGRESS.stages[0], writer])
-    assert progress_line(written).endswith("1,500 dropped, 3 failed, 8,000 written")
+    assert progress_line(written).endswith("0 dropped, 3 failed, 8,000 written")
     early = Progress("clean", seconds=30.0, done=0, open=2)
     assert progress_line(early) == "clean: 0 sources done, 2 under way, 30 s so far; nothing yet"
 

@@ -71,6 +71,8 @@ class DecodedRows(Generic[T]):
 class AudioBatch(DocumentBatch):
     """Recordings or segments of recordings, one per row."""
 
+    item_name = "recording"
+
     @property
     def playing_ms(self) -> int:
         """Total duration of the rows that have one, in milliseconds."""

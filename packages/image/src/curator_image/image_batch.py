@@ -98,6 +98,8 @@ class MeasuredBatch(Generic[T]):
 class ImageBatch(DocumentBatch):
     """A batch of pictures, one per row."""
 
+    item_name = "image"
+
     @property
     def keys(self) -> list[str]:
         return [str(key) for key in self.data.column(KEY).to_pylist()]

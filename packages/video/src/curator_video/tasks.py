@@ -21,6 +21,8 @@ _LENGTH = 8
 class Video(Task[VideoSource]):
     """A video. The reader sets `facts`."""
 
+    item_name = "video"
+
     facts: VideoFacts | None = None
 
     @classmethod
@@ -167,6 +169,8 @@ class ClipSpan:
 @dataclass
 class Clip(Task[ClipSpan]):
     """A span of a video. Frames are decoded on demand."""
+
+    item_name = "clip"
 
     @property
     def clip_id(self) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from curator_core.errors import OutputError, StageError, detail_of, is_damaged_input, reason_of
+from curator_core.model.contents import contents_of
 from curator_core.model.documents import DocumentBatch
 from curator_core.model.ids import fingerprint
 from curator_core.model.lineage import Lineage, SourceKey, rest_share, source_of
@@ -41,6 +42,12 @@ class Account:
             and issubclass(planned.output_type, DocumentBatch)
             and sampler.wants_changes(planned.index)
         )
+        takes_files, returns_files = planned.takes_files, planned.returns_files
+        self._takes_files, self._returns_files = takes_files, returns_files
+        self._takes_nothing = planned.takes_nothing
+        takes_records = not (takes_files or planned.takes_nothing)
+        self._measures_inputs = sampler is not None and takes_records and returns_files
+        self._measures_outputs = sampler is not None and not takes_records and not returns_files
         self._input_data: Any = None
         self._rejected: list[Rejected] = []
 
@@ -64,9 +71,22 @@ class Account:
         items, num_bytes = size or (task.num_items, task.num_bytes)
         counts = self.attribute_to(task.lineage)
         counts.tasks_in += 1
+        if self._takes_nothing:
+            return items
         counts.items_in += items
         counts.bytes_in += num_bytes
+        if self._takes_files:
+            counts.files_in += items
+        if self._measures_inputs:
+            self._measure_input(task)
         return items
+
+    def _measure_input(self, task: AnyTask) -> None:
+        """Measure and sample what a writer gets: the records that the run has kept."""
+        if contents := contents_of(task):
+            self.counts.contents = contents + self.counts.contents
+        if self._sampler is not None:
+            self.report.samples += self._sampler.kept(self.planned.index, task)
 
     def add_time(self, tasks: Sequence[AnyTask], seconds: float) -> None:
         """Share the time of a batch evenly among its tasks."""
@@ -113,12 +133,20 @@ class Account:
         if not items:
             self.report.spend(lineage)
             return False
+        self._count_output(output, items)
+        return True
+
+    def _count_output(self, output: AnyTask, items: int) -> None:
+        counts = self.counts
         counts.tasks_out += 1
         counts.items_out += items
         counts.bytes_out += output.num_bytes
+        if self._returns_files:
+            counts.files_out += items
+        if self._measures_outputs and (contents := contents_of(output)):
+            counts.contents = contents + counts.contents
         if playing_ms := output.playing_ms:
             counts.playing_ms += playing_ms
-        return True
 
     def close(self, tasks: int, passed_on: int) -> None:
         if passed_on:

@@ -25,6 +25,8 @@ _SIZE = "curator_core.num_bytes"
 class DocumentBatch(Task["pa.Table"]):
     """Records in an Arrow table, one per row."""
 
+    item_name = "document"
+
     @property
     def num_items(self) -> int:
         return int(self.data.num_rows)

@@ -34,6 +34,8 @@ class FilePart:
 class FileGroup(Task[list[FilePart]]):
     """Files that are read, or were written, together."""
 
+    item_name = "file"
+
     @classmethod
     def of(cls, paths: Iterable[str], dataset_name: str = "") -> Self:
         return cls([FilePart(path) for path in paths], dataset_name)

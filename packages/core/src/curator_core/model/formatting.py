@@ -70,6 +70,15 @@ def figure(number: float) -> str:
     return count(number) if abs(number) >= 1000 or number == round(number) else f"{number:.4g}"
 
 
+def estimate(number: float) -> str:
+    """Format an estimate in three digits: `1.23 million`, `12,300`."""
+    for limit, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if number >= limit:
+            return f"{number / limit:.3g} {name}"
+    digits = max(0, len(str(round(number))) - 3)
+    return count(round(number, -digits))
+
+
 def shortened(text: str, longest: int) -> str:
     """Return the text in one line of at most `longest` characters."""
     line = " ".join(text[: 4 * longest].split())

@@ -104,5 +104,5 @@ class Meter:
 
 
 def _sample(snapshot: RunSnapshot) -> _Sample:
-    items = {stage.index: stage.counts.items_in for stage in snapshot.stages}
+    items = {stage.index: stage.counts.items_received for stage in snapshot.stages}
     return _Sample(snapshot.seconds, snapshot.done, items)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from curator_core.model.contents import Contents
 from curator_core.model.metrics import NO_METRICS, Metrics, MetricSummary, merge_metrics
 from curator_core.model.scores import Scores
 from curator_core.model.tasks import AnyTask
@@ -24,6 +25,9 @@ class StageCounts:
     tasks_retried: int = 0
     items_in: int = 0
     items_out: int = 0
+    files_in: int = 0
+    """Of the items that came in, those that are files and not records."""
+    files_out: int = 0
     items_dropped: int = 0
     items_failed: int = 0
     items_rejected: int = 0
@@ -40,6 +44,8 @@ class StageCounts:
     """Number of items made with each model, by its name and the digest of its weights."""
     metrics: Metrics = field(default_factory=lambda: NO_METRICS)
     """What the stage itself logged, by name."""
+    contents: Contents | None = None
+    """Lengths, languages and scores of the records, for stages that read or write them."""
 
     def add(self, other: "StageCounts") -> None:
         mine = self.__dict__  # hot path: attribute access takes three times as long
@@ -54,9 +60,9 @@ class StageCounts:
         self.metrics = merge_metrics(self.metrics, other.metrics)
 
     def subtract_numbers(self, other: "StageCounts") -> None:
-        """Subtract all counts, but not reasons, scores, models and metrics."""
+        """Subtract all numbers; reasons, scores, models, metrics and contents stay."""
         for name, less in vars(other).items():
-            if type(less) is not dict:
+            if isinstance(less, int | float):
                 vars(self)[name] -= less
 
     def add_scores(self, scores_by_name: Mapping[str, Scores]) -> None:
@@ -79,11 +85,40 @@ class StageCounts:
         """Failed tasks, and records rejected within tasks that continued."""
         return self.tasks_failed + self.items_rejected
 
+    @property
+    def files(self) -> int:
+        """Files that the stage listed, read or wrote."""
+        return self.files_out or self.files_in
+
+    @property
+    def records_in(self) -> int:
+        return self.items_in - self.files_in
+
+    @property
+    def records_out(self) -> int:
+        """Records that the stage returned, or wrote to files."""
+        if self.files_out and self.records_in:
+            return self.records_in - self.items_not_kept
+        return self.items_out - self.files_out
+
+    @property
+    def items_not_kept(self) -> int:
+        return self.items_dropped + self.items_failed + self.items_rejected
+
+    @property
+    def items_received(self) -> int:
+        """Records that the stage had to process: for a reader, those in its files."""
+        failed = 0 if self.files_in else self.items_failed  # those of a reader are files
+        not_kept = self.items_dropped + self.items_rejected + failed
+        return max(self.records_in, self.records_out + not_kept)
+
     def to_json(self) -> dict[str, Any]:
         """Return the counts that are not zero, to keep journal lines short."""
         facts = {name: value for name, value in vars(self).items() if value}
         if self.scores:
             facts["scores"] = {name: one.to_json() for name, one in self.scores.items()}
+        if self.contents:
+            facts["contents"] = self.contents.to_json()
         if self.metrics:
             facts["metrics"] = {name: one.to_json() for name, one in self.metrics.items()}
         return facts
@@ -92,7 +127,9 @@ class StageCounts:
     def from_json(cls, facts: dict[str, Any]) -> Self:
         scores = {name: Scores.from_json(one) for name, one in facts.get("scores", {}).items()}
         metrics = {name: MetricSummary(*one) for name, one in facts.get("metrics", {}).items()}
-        return cls(**{**facts, "scores": scores, "metrics": metrics})
+        made = cls(**{**facts, "scores": scores, "metrics": metrics})
+        made.contents = Contents.from_json(facts["contents"]) if "contents" in facts else None
+        return made
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Samples: a few records that stages changed or dropped, shortened for reports.
+"""Samples: a few records that stages changed, dropped or wrote, shortened for reports.
 
 Each worker samples only a few rows of its first tasks, and then stops.
 """
@@ -14,8 +14,8 @@ from curator_core.model.tasks import AnyTask
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MAX_CHANGES, MAX_DROPS, MAX_REASONS = 3, 2, 12
-"""Limits: changes per stage, drops per reason, and reasons per stage."""
+MAX_CHANGES, MAX_DROPS, MAX_REASONS, MAX_KEPT = 3, 2, 12, 4
+"""Limits: changes per stage, drops per reason, reasons per stage, and records kept per writer."""
 
 _MOST_LOOKS, _MOST_ROWS = 10, 200
 _LONGEST, _BEFORE, _LABEL = 900, 200, 160
@@ -23,7 +23,10 @@ _LONGEST, _BEFORE, _LABEL = 900, 200, 160
 
 @dataclass(frozen=True)
 class Sample:
-    """A text from `start` on, before and after a stage; without `after` if it was dropped."""
+    """A text from `start` on, before and after a stage.
+
+    Records that were dropped, or kept until the end, have no `after`.
+    """
 
     stage_index: int
     column: str
@@ -33,6 +36,7 @@ class Sample:
     label: str = ""
     start: int = 0
     length: int = 0
+    is_kept: bool = False
 
 
 class Sampler:
@@ -42,6 +46,7 @@ class Sampler:
         self._looks: Counter[int] = Counter()
         self._changes: Counter[int] = Counter()
         self._drops: dict[int, Counter[str]] = {}
+        self._kept: Counter[int] = Counter()
 
     def wants_changes(self, stage_index: int) -> bool:
         """Return whether more changes of this stage are to be sampled."""
@@ -74,13 +79,39 @@ class Sampler:
         if table is None:
             seen[reason] = MAX_DROPS
             return
-        column = _main_column(table, inputs)
+        column = main_column(table, inputs)
         for row in range(min(table.num_rows, MAX_DROPS - seen[reason]) if column else 0):
             seen[reason] += 1
-            text = _text(table, column, row)
-            cut = text[:_LONGEST]
-            yield Sample(stage_index, column, cut, None, reason, _label(table, column, row), 0,
-                         len(text))  # fmt: skip
+            yield _record(stage_index, table, column, row, reason)
+
+    def kept(self, stage_index: int, task: AnyTask) -> Iterator[Sample]:
+        """Yield a few records that reach a writer, from all over its first batch."""
+        room = MAX_KEPT - self._kept[stage_index]
+        table = _table_of(task) if room > 0 else None
+        column = "" if table is None else main_column(table, MAIN_COLUMNS)
+        if table is None or not column:
+            return
+        for row in range(0, table.num_rows, -(-table.num_rows // room)):
+            self._kept[stage_index] += 1
+            yield _record(stage_index, table, column, row, is_kept=True)
+
+
+MAIN_COLUMNS = ("text", "content")
+"""Columns that hold a record's text if they exist; otherwise it is in the largest text column."""
+
+
+def _record(
+    stage_index: int,
+    table: "pa.Table",
+    column: str,
+    row: int,
+    reason: str = "",
+    *,
+    is_kept: bool = False,
+) -> Sample:
+    text = _text(table, column, row)
+    label = _label(table, column, row)
+    return Sample(stage_index, column, text[:_LONGEST], None, reason, label, 0, len(text), is_kept)
 
 
 def _is_table(data: object) -> bool:
@@ -131,7 +162,7 @@ def _texts_in(table: "pa.Table") -> list[str]:
     ]
 
 
-def _main_column(table: "pa.Table", inputs: Sequence[str]) -> str:
+def main_column(table: "pa.Table", inputs: Sequence[str]) -> str:
     """Return the text column that the stage reads, or else the largest one."""
     found = _texts_in(table)
     read = [name for name in inputs if name in found]

@@ -93,7 +93,7 @@ class Scores:
         return cls(bins_of(kept), bins_of(dropped))
 
     def plus(self, other: "Scores") -> "Scores":
-        return Scores(_add_bins(self.kept, other.kept), _add_bins(self.dropped, other.dropped))
+        return Scores(add_bins(self.kept, other.kept), add_bins(self.dropped, other.dropped))
 
     def __bool__(self) -> bool:
         return bool(self.kept or self.dropped)
@@ -101,23 +101,24 @@ class Scores:
     def to_json(self) -> dict[str, str]:
         """Return the nonempty histograms, as `16368:12 16369:3`."""
         both = {"kept": self.kept, "dropped": self.dropped}
-        return {
-            name: " ".join(f"{number}:{bins[number]}" for number in sorted(bins))
-            for name, bins in both.items()
-            if bins
-        }
+        return {name: bins_to_text(bins) for name, bins in both.items() if bins}
 
     @classmethod
     def from_json(cls, facts: Mapping[str, str]) -> Self:
-        return cls(**{name: _parse_bins(text) for name, text in facts.items()})
+        return cls(**{name: bins_from_text(text) for name, text in facts.items()})
 
 
-def _parse_bins(text: str) -> dict[int, int]:
+def bins_to_text(bins: Bins) -> str:
+    """Return bins as `16368:12 16369:3`."""
+    return " ".join(f"{number}:{bins[number]}" for number in sorted(bins))
+
+
+def bins_from_text(text: str) -> dict[int, int]:
     pairs = (pair.split(":") for pair in text.split())
     return {int(number): int(times) for number, times in pairs}
 
 
-def _add_bins(some: Bins, more: Bins) -> Bins:
+def add_bins(some: Bins, more: Bins) -> Bins:
     if not more or not some:
         return some or more
     total = dict(some)

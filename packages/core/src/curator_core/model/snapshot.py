@@ -52,7 +52,7 @@ class StageSnapshot:
     writes: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        counts = replace(self.counts, scores={})  # large, and not used yet
+        counts = replace(self.counts, scores={}, contents=None)  # large, and not used yet
         return {
             "index": self.index,
             "name": self.name,

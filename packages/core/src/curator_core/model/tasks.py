@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from sys import getsizeof
-from typing import Any, Generic, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from curator_core.model.lineage import Lineage
 
@@ -48,6 +48,9 @@ class Task(Generic[T]):
 
     Fields that the constructor does not accept belong to the framework; stages never set them.
     """
+
+    item_name: ClassVar[str] = "record"
+    """What reports call one item."""
 
     data: T
     dataset_name: str = ""

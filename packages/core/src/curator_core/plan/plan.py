@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Any, Self
 
+from curator_core.model.files import FileGroup
 from curator_core.model.ids import fingerprint
 from curator_core.model.policies import ErrorPolicy, FailureBudget
 from curator_core.model.resources import Resources
 from curator_core.model.secrets import redact
 from curator_core.model.stages import INHERITED_SETTINGS, AnyStage, may_fan_out
-from curator_core.model.tasks import AnyTask
+from curator_core.model.tasks import AnyTask, Empty
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,19 @@ class PlannedStage:
     @property
     def output_type(self) -> type[AnyTask]:
         return self.stage.output_type
+
+    @property
+    def takes_nothing(self) -> bool:
+        """Whether its input is the empty task that starts a pipeline."""
+        return issubclass(self.input_type, Empty)
+
+    @property
+    def takes_files(self) -> bool:
+        return issubclass(self.input_type, FileGroup)
+
+    @property
+    def returns_files(self) -> bool:
+        return issubclass(self.output_type, FileGroup)
 
     @cached_property
     def fans_out(self) -> bool:

@@ -31,8 +31,8 @@ class Commit:
     """The counts if they are large: there may be a million commits, most never read again."""
 
     def compress_counts(self) -> None:
-        """Compress counts with scores or metrics to save memory."""
-        if any(counts.scores or counts.metrics for counts in self.counts.values()):
+        """Compress counts with scores, metrics or contents to save memory."""
+        if any(one.scores or one.metrics or one.contents for one in self.counts.values()):
             facts = {index: counts.to_json() for index, counts in self.counts.items()}
             self.compressed, self.counts = zlib.compress(json.dumps(facts).encode(), 1), {}
 

@@ -4,7 +4,7 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from curator_core.errors import ResumeError
@@ -14,6 +14,7 @@ from curator_core.model.ids import fingerprint
 from curator_core.model.records import StageCounts
 from curator_core.model.resources import Resources
 from curator_core.model.secrets import mask_argument, redact
+from curator_core.model.tasks import Task
 from curator_core.model.usage import Usage
 from curator_core.plan.plan import Output, Plan, any_appends
 from curator_core.plugins.hookspecs import GROUP
@@ -142,16 +143,26 @@ class RunDirectory:
 def describe_run(plan: Plan, executor: str) -> dict[str, Any]:
     return {
         "name": plan.name,
+        "description": plan.description,
         "status": "running",
         "started": time.time(),
         "executor": executor,
         "fingerprint": plan.fingerprint,
         "plan": plan.describe(),
+        "steps": [[part.name for part in step.parts] for step in plan.steps],
+        "records": _record_names(plan),
         "needs": {planned.name: _needs(planned.resources) for planned in plan.stages},
         "command": [mask_argument(argument) for argument in sys.argv],
         "python": platform.python_version(),
         "packages": _packages(),
     }
+
+
+def _record_names(plan: Plan) -> list[str]:
+    """Return what the first and the last records of a plan are called, such as video and clip."""
+    kinds = [planned.output_type for planned in plan.stages if not planned.returns_files]
+    names = [kind.item_name for kind in kinds or [Task]]
+    return [names[0], names[-1]]
 
 
 def _needs(resources: Resources) -> dict[str, float]:
@@ -251,6 +262,14 @@ def _packages() -> dict[str, str]:
     return dict(sorted(found.items())) | {"pyarrow": version("pyarrow")}
 
 
+def add_usages(earlier: Mapping[str, Any], now: Mapping[str, Usage]) -> dict[str, Usage]:
+    """Return the usage of an attempt together with that of earlier ones, which `run.json` has."""
+    total = {name: Usage.from_json(facts) for name, facts in earlier.items()}
+    for name, usage in now.items():
+        total.setdefault(name, Usage()).add(usage)
+    return total
+
+
 _KEPT = ("started", "ended", "executor", "command", "result", "written")
 """Facts that describe the run itself, not the retry."""
 
@@ -282,13 +301,8 @@ class RetriedRun:
         for name, counts in self._result.get("stages", {}).items():
             if name in result.stages and not result.stages[name].tasks_in:  # it lists the sources
                 result.stages[name] = StageCounts.from_json(counts)
-        for name, facts in self._result.get("usages", {}).items():
-            usage = Usage.from_json(facts)
-            if name in result.usages:
-                usage.add(result.usages[name])
-            result.usages[name] = usage
-        result.usages = {name: result.usages[name] for name in result.stages
-                         if name in result.usages}  # fmt: skip
+        usages = add_usages(self._result.get("usages", {}), result.usages)
+        result.usages = {name: usages[name] for name in result.stages if name in usages}
         restarts = dict(self._result.get("worker_restarts", {}))
         for reason, times in result.worker_restarts.items():
             restarts[reason] = restarts.get(reason, 0) + times

@@ -10,7 +10,7 @@ from typing import Any
 
 from curator_core.io.atomic_write import explain_write_errors
 from curator_core.io.filesystems import is_local, join, open_filesystem
-from curator_core.model.samples import MAX_CHANGES, MAX_DROPS, MAX_REASONS, Sample
+from curator_core.model.samples import MAX_CHANGES, MAX_DROPS, MAX_KEPT, MAX_REASONS, Sample
 from curator_core.model.secrets import redact
 from curator_core.model.snapshot import RunSnapshot
 from curator_core.plan.events import Event, Events
@@ -124,7 +124,7 @@ class SampleEvents:
     def take(self, samples: Iterable[Sample]) -> None:
         for sample in samples:
             taken = self._taken.setdefault(sample.stage_index, Counter())
-            most = MAX_CHANGES if sample.after is not None else MAX_DROPS
+            most = _most_of(sample)
             is_new = sample.reason not in taken
             if taken[sample.reason] >= most or (is_new and len(taken) > MAX_REASONS):
                 continue
@@ -134,8 +134,14 @@ class SampleEvents:
             )
 
 
+def _most_of(sample: Sample) -> int:
+    if sample.is_kept:
+        return MAX_KEPT
+    return MAX_DROPS if sample.after is None else MAX_CHANGES
+
+
 def _sample_facts(sample: Sample) -> dict[str, Any]:
     """Return the non-empty fields of a sample; `before` and `after` may be empty texts."""
     texts = {"before": sample.before} | ({} if sample.after is None else {"after": sample.after})
-    others = ("column", "reason", "label", "start", "length")
+    others = ("column", "reason", "label", "start", "length", "is_kept")
     return texts | {name: value for name in others if (value := getattr(sample, name))}

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeAlias
 
+from curator_core.model.files import FileGroup
 from curator_core.model.lineage import HALF, WHOLE, Lineage, SourceKey
 from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.model.reports import Part
@@ -225,6 +226,8 @@ def subtract_retried_failures(group: Group, sources: list[Source]) -> None:
         if (record := source.replaces) is None:
             continue
         undone = StageCounts(items_in=-record.items, bytes_in=-source.task.num_bytes)
+        if record.whole_task and isinstance(source.task, FileGroup):
+            undone.files_in = -record.items
         if record.whole_task:
             undone.tasks_in = undone.tasks_failed = -1
             undone.items_failed = -record.items

@@ -82,13 +82,10 @@ def _items(progress: Progress) -> str:
         return "nothing yet"
     dropped = sum(c.items_dropped for c in counts)
     failed = count_failed(progress)
-    read = max(counts[0].items_in, counts[0].items_out)  # a reader takes files and returns records
+    read = max(counts[0].records_in, counts[0].records_out)
     figures = f"{count(read)} read, {count(dropped)} dropped, {count(failed)} failed"
     if progress.stages[-1].writes:
-        last = counts[-1]
-        return (
-            f"{figures}, {count(last.items_in - last.items_failed - last.items_rejected)} written"
-        )
+        return f"{figures}, {count(counts[-1].records_out)} written"
     return f"{figures}, {count(counts[-1].items_out)} given"
 
 

@@ -2,16 +2,24 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, overload
 
-from curator_core.errors import PipelineError
+from curator_core.errors import CuratorError, PipelineError
+from curator_core.io.filesystems import join, open_filesystem, parent_of
 from curator_core.model.documents import DocumentBatch
 from curator_core.model.files import FileGroup
+from curator_core.model.formatting import counted, duration
 from curator_core.model.node_usage import NodeUsage
-from curator_core.model.optional_dependencies import notebook_view
+from curator_core.model.optional_dependencies import not_installed, notebook_view
 from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.model.tasks import AnyTask, Empty
 from curator_core.model.usage import Usage
+from curator_core.run.text_tables import stages_table, text_table, totals_table
+from curator_core.run.totals import RunTotals, totals_of
+
+REPORT = "report.html"
+"""The report page in a run directory."""
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,6 +73,9 @@ def _read_files(files: Sequence[str]) -> list[DocumentBatch]:
     return found
 
 
+_MOST_FOLDERS = 3
+
+
 @dataclass
 class RunResult(Sequence[AnyTask]):
     """The output tasks of a run, as a sequence, and its counts."""
@@ -113,8 +124,50 @@ class RunResult(Sequence[AnyTask]):
     def __iter__(self) -> Iterator[AnyTask]:
         return iter(self.tasks)
 
+    @property
+    def totals(self) -> RunTotals:
+        """The data before and after the run: records, files, bytes, hours, words."""
+        return totals_of(self.stages)
+
+    @property
+    def report(self) -> str | None:
+        """Path of the report page; None if the run has none, such as without curator-report."""
+        if self.run_dir is None:
+            return None
+        try:
+            fs, root = open_filesystem(self.run_dir)
+            return join(self.run_dir, REPORT) if fs.exists(join(root, REPORT)) else None
+        except (CuratorError, OSError):
+            return None
+
+    def __str__(self) -> str:
+        """Return tables: totals, what each stage kept back and why, and where the output is."""
+        done = counted(self.sources_done + self.sources_skipped, "source")
+        parts = [f"{self.status} in {duration(self.seconds)}: {done}"]
+        if self.quarantined:
+            parts.append(f"{sum(record.items for record in self.quarantined):,} quarantined")
+        width = max(80, get_terminal_size((120, 24)).columns)
+        blocks = [", ".join(parts)]
+        if self.stages:
+            blocks += [totals_table(self.totals), stages_table(self.stages, width)]
+        blocks.append(text_table(("", " "), self._places(), ["", " "]).strip("\n"))
+        return "\n\n".join(block for block in blocks if block)
+
+    def _places(self) -> Iterator[tuple[str, str]]:
+        """Yield where the output and the report are, and what is missing for one."""
+        if self.run_dir is None:
+            return
+        folders = list(dict.fromkeys(map(parent_of, self.files)))
+        for place, folder in enumerate(folders[:_MOST_FOLDERS]):
+            yield "" if place else "output", folder
+        if len(folders) > _MOST_FOLDERS:
+            yield "", f"and {counted(len(folders) - _MOST_FOLDERS, 'more folder')}"
+        missing = not_installed("it", ["curator_report"], "pip install curator-report")
+        none = f"none: {missing}" if missing else f"none yet: curate report {self.run_dir}"
+        yield "run", self.run_dir
+        yield "report", self.report or none
+
     def __repr__(self) -> str:
-        """Summarize the run: printing a result should show how it went."""
         sources = self.sources_done + self.sources_skipped
         parts = [f"{sources} sources", f"{len(self.tasks)} tasks", f"{len(self.files)} files"]
         parts += [f"{len(self.quarantined)} quarantined"] if self.quarantined else []

@@ -7,6 +7,7 @@ from contextlib import closing
 from curator_core.errors import CuratorError, RunInterrupted, StageError, reason_of
 from curator_core.logs import log
 from curator_core.model.crash_attribution import Blame
+from curator_core.model.files import FileGroup
 from curator_core.model.formatting import counted
 from curator_core.model.lineage import Lineage, source_of
 from curator_core.model.node_usage import ThisMachine
@@ -263,6 +264,7 @@ class ActiveRun:
         counts = part.of(stage.index)
         counts.tasks_in = counts.tasks_failed = 1
         counts.items_in = counts.items_failed = task.num_items
+        counts.files_in = task.num_items if isinstance(task, FileGroup) else 0
         if stage.policy.on_error == "quarantine":
             part.quarantined.append(
                 QuarantineRecord(

@@ -25,6 +25,7 @@ from curator_core.run.commits import (
 from curator_core.run.directory import (
     RetriedRun,
     RunDirectory,
+    add_usages,
     check_same_plan,
     check_same_stages,
     describe_run,
@@ -345,8 +346,9 @@ class DirectoryStore:
         if self._retried is not None:
             self._retried.add_to(result)
         described = result.to_json()
-        if not result.sources_done:  # keep what the run that did the work has used
-            described["usages"] = self._earlier_usages or described["usages"]
+        if self._retried is None:
+            usages = add_usages(self._earlier_usages, result.usages)
+            described["usages"] = {name: usage.to_json() for name, usage in usages.items()}
         ending = {
             "status": result.status,
             "ended": time.time(),
