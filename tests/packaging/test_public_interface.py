@@ -54,6 +54,7 @@ ALLOWANCES = {
         "curator_core.run.locks",
         "curator_core.run.quarantine",
         "curator_core.run.snapshot",
+        "curator_core.model.contents",
         "curator_core.model.node_usage",
         "curator_core.model.progress",
         "curator_core.model.snapshot",
@@ -62,6 +63,8 @@ ALLOWANCES = {
         "curator_core.plugins.registry",
         "curator_core.run.observers",
         "curator_core.run.progress_log",
+        "curator_core.run.result",
+        "curator_core.run.totals",
     },
     # Builds pipelines from recipes, runs them with every option and describes plugins.
     "cli": {

@@ -14,8 +14,8 @@ import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 BROWSER_TIMEOUT_S = 240
-WIDTHS = (390, 1280)
-"""A telephone and a screen."""
+WIDTHS = (390, 800, 1280)
+"""A telephone, a tablet and a screen."""
 
 needs_browser = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium (apt-get install chromium)"),

@@ -17,19 +17,19 @@ def advice_for(stage: Usage, **options: object) -> tuple[str, str]:
 
 
 def test_advice_depends_on_what_the_stage_spends_its_time_on() -> None:
-    assert advice_for(usage(9.0)) == (
-        "slow",
-        "it keeps its CPUs busy: more CPUs or machines, or a faster slow, would help most",
-    )
-    assert "more workers for slow (num_workers)" in advice_for(usage(9.0, cpu=0.1))[1]
+    name, advice = advice_for(usage(9.0))
+    assert (name, "more CPUs or machines" in advice) == ("slow", True)
+    assert "use more workers for slow (num_workers)" in advice_for(usage(9.0, cpu=0.1))[1]
     crowded = usage(9.0, cpu=0.5)
     crowded.crowded_s = 4.0
-    assert "no CPU was free: fewer workers at once" in advice_for(crowded)[1]
-    assert "larger batches for slow (batch_size)" in advice_for(usage(9.0), gpus=1.0)[1]
-    assert "its tasks are tiny" in advice_for(usage(9.0, tasks=100_000))[1]
+    assert "give the run more CPUs" in advice_for(crowded)[1]
+    assert "use larger batches for slow (batch_size)" in advice_for(usage(9.0), gpus=1.0)[1]
+    assert (
+        "use larger batches, with more records in each" in advice_for(usage(9.0, tasks=100_000))[1]
+    )
     setting_up = usage(9.0)
     setting_up.setup_s = 60.0
-    assert "setting slow up took longer than its work" in advice_for(setting_up)[1]
+    assert "use fewer workers for slow (num_workers)" in advice_for(setting_up)[1]
 
 
 def test_the_bottleneck_can_be_the_supply_the_consumer_or_no_stage() -> None:

@@ -65,7 +65,7 @@ def test_an_empty_pipeline_has_a_view() -> None:
 def test_a_result_shows_its_verdict_counts_and_reasons() -> None:
     shown = run(odd)._repr_html_()
     assert "the run is done: 2 sources in " in shown
-    assert "<td>odd</td><td>3</td><td>2</td><td>1</td><td>0</td>" in shown
+    assert "<td>odd</td><td></td><td>3</td><td>2</td><td>1</td><td>0</td>" in shown
     assert "<b>dropped</b> 1 odd: is &lt;one&gt;" in shown
 
 

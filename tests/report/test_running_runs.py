@@ -55,7 +55,7 @@ def test_the_page_includes_unfinished_sources(tmp_path: Path) -> None:
     assert record.last_progress is not None
     assert time.time() - record.last_progress < 60
     assert '<p class="going">large is running: 0 of 4 sources done' in page
-    assert "<b>stage_1</b>: 100 % of all time at work was spent in it" in page
+    assert "<b>stage_1</b>: it took 100 % of all time in stages" in page
     assert f"Next: <code>curate status {run} --watch</code> shows how far it is." in page
 
 

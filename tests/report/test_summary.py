@@ -267,7 +267,8 @@ class Texts(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        assert not {name for name, _ in attrs} & {"src", "href", "onclick"}
+        assert not {name for name, _ in attrs} & {"src", "onclick"}
+        assert all((value or "").startswith("#") for name, value in attrs if name == "href")
 
     def handle_data(self, data: str) -> None:
         self.texts.append(data)

@@ -27,7 +27,7 @@ def drawn(busy: list[list[float]], workers: int, *, ends_idle: bool = False) -> 
 
 
 def highest(page: str) -> float:
-    [found] = re.findall(r"At work, by stage <small>up to ([\d.,e+-]+) workers", page)
+    [found] = re.findall(r'aria-label="At work, by stage, up to ([\d.,e+-]+) workers"', page)
     return float(found.replace(",", ""))
 
 

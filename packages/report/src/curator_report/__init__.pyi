@@ -3,6 +3,7 @@ from curator_report.failures import Failure as Failure
 from curator_report.failures import drop_reasons as drop_reasons
 from curator_report.failures import group_failures as group_failures
 from curator_report.metrics.server import PrometheusMetrics as PrometheusMetrics
+from curator_report.notebook_progress import NotebookProgress as NotebookProgress
 from curator_report.page import write_report as write_report
 from curator_report.report_pages import ReportPages as ReportPages
 from curator_report.run_record import RunRecord as RunRecord
@@ -17,6 +18,7 @@ from curator_report.terminal import transient_progress as transient_progress
 
 __all__ = [
     "Failure",
+    "NotebookProgress",
     "PrometheusMetrics",
     "ReportPages",
     "RunRecord",

@@ -50,14 +50,17 @@ def bottleneck_of(
         return ReportedBottleneck(
             "the consumer of the outputs",
             f"outputs of {by} waited {duration(held)} to be taken, longer than the stages worked",
-            "take them faster, or put a writer at the end of the pipeline",
+            "put a writer at the end of the pipeline, or take the outputs faster",
         )
     share = most.seconds / busy
-    evidence = f"{_percent(share)} of all time at work was spent in it"
+    evidence = (
+        f"it took {_percent(share)} of all time in stages ({duration(most.seconds)} of "
+        f"{duration(busy)})"
+    )
     if share < _RELEVANT_SHARE:
         return ReportedBottleneck(
-            "", f"no stage stands out: {name} took most, {_percent(share)} of all time at work",
-            "more CPUs, or more workers, would help all stages alike",
+            "", f"no stage stands out: {name} took most, {_percent(share)} of all time in stages",
+            "run it on more CPUs, which helps all stages alike",
         )  # fmt: skip
     return ReportedBottleneck(name, evidence, _advice(name, most, needs.get(name) or {}))
 
@@ -66,38 +69,41 @@ def _of_listing(busy: float, waited: float) -> ReportedBottleneck:
     return ReportedBottleneck(
         "the supply of work",
         f"workers had nothing to do for {_percent(waited / (busy + waited))} of their time",
-        "fewer workers do as well; or more and smaller sources, such as files cut into ranges "
-        "(blocksize), so that all have something to do",
+        "divide the input into more and smaller parts (blocksize of the reader), or use fewer "
+        "workers, which takes as long",
     )
 
 
 def _advice(name: str, usage: Usage, resources: Mapping[str, Any]) -> str:
+    """Return one change to try, and why."""
     computes = usage.cpu_s / usage.seconds if usage.seconds else 0.0
     crowded = usage.crowded_s / usage.seconds if usage.seconds else 0.0
     per_task = usage.seconds / usage.tasks if usage.tasks else 0.0
     if resources.get("gpus") or resources.get("gpu_memory_gb"):
         return (
-            f"larger batches for {name} (batch_size), or a smaller share of a GPU each (gpus=0.5), "
-            "so that two workers share one"
+            f"use larger batches for {name} (batch_size), or let two workers share a GPU (gpus=0.5)"
         )
     if usage.setup_s > usage.seconds:
         return (
-            f"setting {name} up took longer than its work ({duration(usage.setup_s)}): fewer "
-            "workers (num_workers), or more work for each"
+            f"use fewer workers for {name} (num_workers): setting it up took "
+            f"{duration(usage.setup_s)}, longer than its work"
         )
     if computes < _COMPUTES and crowded > _CROWDED:
         return (
-            f"it was ready for work {_percent(crowded)} of the time and no CPU was free: fewer "
-            "workers at once, less besides the run on this machine, or more CPUs"
+            f"give the run more CPUs: {name} waited for a free CPU for {_percent(crowded)} of its "
+            "time, because more was running on the machine than it has CPUs for"
         )
     if computes < _COMPUTES:
         return (
-            f"it computes only {_percent(computes)} of the time and waits for the rest: more "
-            f"workers for {name} (num_workers), or cpus=0.5, so that they share CPUs"
+            f"use more workers for {name} (num_workers): it used its CPU for only "
+            f"{_percent(computes)} of the time, and waited for something else during the rest"
         )
     if per_task < _OVERHEAD_S and usage.tasks > 1000:
-        return "its tasks are tiny: larger ones (more records in each batch) cost less in all"
-    return f"it keeps its CPUs busy: more CPUs or machines, or a faster {name}, would help most"
+        return (
+            "use larger batches, with more records in each: these took less than "
+            f"{1000 * _OVERHEAD_S:.0f} ms each"
+        )
+    return f"run it on more CPUs or machines: {name} kept its CPU busy"
 
 
 def _percent(share: float) -> str:

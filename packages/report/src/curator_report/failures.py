@@ -77,15 +77,6 @@ def drop_reasons(stages: Mapping[str, StageCounts]) -> list[tuple[str, str, int]
     ]
 
 
-def items_received(counts: StageCounts) -> int:
-    """Return how many items a stage had to process: a reader takes files and returns records."""
-    return max(counts.items_in, counts.items_out + items_not_kept(counts))
-
-
-def items_not_kept(counts: StageCounts) -> int:
-    return counts.items_dropped + counts.items_failed + counts.items_rejected
-
-
 def commonest(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
     return Counter(reasons).most_common()
 

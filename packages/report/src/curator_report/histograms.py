@@ -1,8 +1,8 @@
-"""Histograms of a rule's scores, with its limits."""
+"""Histograms: a rule's scores with its limits, and the data before and after a run."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import isfinite, log10
+from math import ceil, floor, isfinite, log10
 from typing import ClassVar
 
 from curator_core.model.scores import Bins, Scores, edges_of
@@ -11,6 +11,8 @@ from curator_report.html import render_part
 
 BINS = 48
 _WIDTH, _HEIGHT, _FOOT, _TOP = 640, 150, 26, 26
+_LEFT = 64
+"""Room for the numbers at the vertical axis."""
 
 
 @dataclass
@@ -62,7 +64,7 @@ def number(value: float) -> str:
 
 @dataclass(frozen=True)
 class ScoreBar:
-    """A bar of kept or of dropped scores."""
+    """A bar of kept or dropped scores, or of the data before or after a run."""
 
     kind: str
     x: float
@@ -83,17 +85,27 @@ class Tick:
 
 @dataclass(frozen=True)
 class Histogram:
-    """A drawing: dropped scores at the bottom, kept scores on top, and lines at the limits."""
+    """A drawing of bars, with lines at the limits; `highest` is the height of the whole drawing."""
 
     bars: Sequence[ScoreBar]
     limits: Sequence[Tick]
     ticks: Sequence[Tick]
     label: str = ""
+    highest: float = 0.0
 
     width: ClassVar = _WIDTH
     height: ClassVar = _HEIGHT
     top: ClassVar = _TOP
     foot: ClassVar = _FOOT
+    left: ClassVar = _LEFT
+
+    @property
+    def top_text(self) -> str:
+        """Return the number at the top of the vertical axis: `532`, `12k`, `3.4M`."""
+        for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+            if self.highest >= limit:
+                return f"{self.highest / (1e3 if unit == 'k' else limit):.3g}{unit}"
+        return number(self.highest)
 
     def to_html(self) -> str:
         return render_part("plots", "histogram", self)
@@ -194,17 +206,65 @@ def _draw(
     ]
     places = [(scale.at(limit), limit) for limit in limits]
     marks = [
-        Tick(min(1.0, max(0.0, place)) * _WIDTH, "end" if place > 0.9 else "start", number(limit))
+        Tick(min(1.0, max(0.0, place)) * _WIDTH, "end" if place > 0.7 else "start", number(limit))
         for place, limit in places
         if -0.01 <= place <= 1.01
     ]
-    return Histogram(bars, marks, list(_ticks(scale)), label)
+    return Histogram(bars, marks, list(_ticks(scale)), label, most)
+
+
+def overlaid_histogram(before: Bins, after: Bins, label: str = "") -> Histogram | None:
+    """Return the bars of `before`, with those of `after` in front; None if both are empty."""
+    spans = sorted((*edges_of(place), times) for bins in (before, after)
+                   for place, times in bins.items())  # fmt: skip
+    if not spans:
+        return None
+    scale = _scale_of(spans, ())
+    rows = {"before": _spread(before, scale), "after": _spread(after, scale)}
+    most = max(max(row) for row in rows.values())
+    bars = [
+        _bar(place, 0.0, times, most, kind)
+        for kind, row in rows.items()
+        for place, times in enumerate(row)
+        if times
+    ]
+    return Histogram(bars, [], list(_ticks(scale)), label, most)
 
 
 def _ticks(scale: Scale) -> Iterator[Tick]:
-    for place, anchor in enumerate(("start", "middle", "middle", "middle", "end")):
-        sign = "≥ " if place == 4 and scale.is_cut else ""
-        yield Tick(place / 4 * _WIDTH, anchor, sign + number(scale.value(place / 4)))
+    """Yield round numbers, and the end of the scale if values beyond it are shown there."""
+    if not scale.high > scale.low:
+        yield Tick(_WIDTH / 2, "middle", number(scale.low))
+        return
+    free = 1.0
+    if scale.is_cut:
+        free = 0.78
+        yield Tick(_WIDTH, "end", f"≥ {number(scale.high)}")
+    for value in _powers(scale) if scale.by_powers else _multiples(scale):
+        place = scale.at(value)
+        if -0.001 <= place <= free + 0.001:
+            anchor = "start" if place < 0.06 else "end" if place > 0.94 else "middle"
+            yield Tick(place * _WIDTH, anchor, number(value))
+
+
+def _multiples(scale: Scale) -> Iterator[float]:
+    """Yield about five multiples of 1, 2, 2.5 or 5 times a power of ten."""
+    rough = (scale.high - scale.low) / 5
+    power = 10.0 ** floor(log10(rough))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough)
+    first = ceil(scale.low / step - 1e-9)
+    for place in range(first, floor(scale.high / step + 1e-9) + 1):
+        yield round(place * step, 12)
+
+
+def _powers(scale: Scale) -> Iterator[float]:
+    """Yield at most six of the powers of ten, and the numbers between if there are only a few."""
+    first, last = floor(log10(scale.low)), ceil(log10(scale.high))
+    factors = (1, 2, 5) if last - first <= 2 else (1, 3) if last - first <= 3 else (1,)
+    every = max(1, ceil((last - first) / 6))
+    for power in range(first, last + 1, every):
+        for factor in factors:
+            yield factor * 10.0**power
 
 
 def _counts(values: Sequence[float], scale: Scale) -> list[float]:

@@ -43,7 +43,7 @@ class History:
     """Number of sources finished in each second of the last minute or two."""
 
     samples: list[dict[str, Any]] = field(default_factory=list)
-    """The first records that stages changed or dropped."""
+    """The first records that stages changed, dropped or wrote."""
 
     _step: int = 1
     _seen: int = 0
@@ -63,7 +63,7 @@ class History:
             self._retries = event.get("why") == "retry"
         elif kind == "workers_summed_up" and not self._retries:
             self.diagnosis = event
-        elif kind == "sample" and len(self.samples) < MOST_SAMPLES:
+        elif kind == "sample" and (len(self.samples) < MOST_SAMPLES or event.get("is_kept")):
             self.samples.append(event)
         self.last = when
 

@@ -6,6 +6,7 @@ once more in the whole page.
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from curator_core.model.formatting import count, counted, duration, share
@@ -68,10 +69,16 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["breakable"] = breakable
     environment.globals |= {
         "count": count, "counted": counted, "duration": duration, "share": share,
     }  # fmt: skip
     return environment
+
+
+def breakable(name: Any) -> SafeHtml:
+    """Escape a name, and let browsers break lines after its underscores instead of in words."""
+    return SafeHtml(escape(redact(str(name))).replace("_", "_<wbr>"))
 
 
 def _redacted(value: Any) -> Any:

@@ -96,15 +96,17 @@ def result_html(result: "RunResult") -> str:
     rows = [
         [
             name,
-            count(counts.items_in),
-            count(counts.items_out),
+            count(counts.files) if counts.files else "",
+            count(counts.records_in),
+            count(counts.records_out),
             count(counts.items_dropped),
             count(counts.items_failed + counts.items_rejected),
+            size(counts.bytes_out) if counts.bytes_out else "",
             brief(counts.seconds),
         ]
         for name, counts in list(result.stages.items())[:_MOST_STAGES]
     ]
-    head = ("stage", "in", "out", "dropped", "failed", "time in it")
+    head = ("stage", "files", "in", "out", "dropped", "failed", "bytes out", "time in it")
     summary = Summary("the run", result)
     reasons = [f"{count(items)} {stage}: {reason}" for stage, reason, items in
                drop_reasons(result.stages)[:_MOST_ROWS]]  # fmt: skip

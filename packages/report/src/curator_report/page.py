@@ -1,9 +1,7 @@
 """Report page of a run: one self-contained HTML file that needs no network."""
 
-import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Any
 
 from curator_core import QuarantineRecord, StageCounts
@@ -13,43 +11,46 @@ from curator_core.io.statistics import read_summary
 from curator_core.model.formatting import count, counted, duration, figure, share, shortened, size
 from curator_core.model.node_usage import NodeUsage
 from curator_core.run.directory import RunDirectory
+from curator_core.run.result import REPORT
+from curator_core.run.totals import totals_of
 
 from curator_report.bottleneck import ReportedBottleneck, bottleneck_of
 from curator_report.comparison import Comparison, compare_with_previous
-from curator_report.failures import (
-    Failure,
-    drop_reasons,
-    group_failures,
-    items_received,
-    place_of,
-)
+from curator_report.distributions import Distributions, distributions
+from curator_report.failures import Failure, drop_reasons, group_failures, place_of
 from curator_report.history import slowest_first
 from curator_report.html import render_page
+from curator_report.overview import TotalCard, overview_facts, total_cards, utc
 from curator_report.run_record import RunRecord, read_run
-from curator_report.samples import Samples, changed_records, dropped_records, in_order
+from curator_report.samples import (
+    Samples,
+    changed_records,
+    dropped_records,
+    in_order,
+    kept_records,
+)
 from curator_report.scores import ScoreFigures, score_figures
 from curator_report.sections import render_sections
-from curator_report.stage_tables import Funnel, StageTables, funnel, stage_tables, steps
+from curator_report.stage_tables import Funnel, StageTables, funnel, stage_tables
 from curator_report.statistics import ColumnFigures, column_figures
 from curator_report.summary import Summary, next_command
 from curator_report.timelines import TimePlot, timelines
 
-FILE = "report.html"
-MOST_BYTES = 2_900_000
+MOST_BYTES = 1_900_000
 _LONGEST = 4000
 _MOST_ROWS = 200
 _MOST_FAILURES = 60
-"""Limits that keep the page readable and below 3 MB; the run directory has everything."""
+"""Limits that keep the page readable and below 2 MB; the run directory has everything."""
 
 
 def report_path(run_dir: str) -> str:
-    return join(run_dir, FILE)
+    return join(run_dir, REPORT)
 
 
 def write_report(run_dir: str) -> str:
     """Write the page into the run directory and return its path."""
     text = render(read_run(run_dir, in_short=True))
-    RunDirectory(run_dir).put(FILE, text.encode("utf-8", "replace"))
+    RunDirectory(run_dir).put(REPORT, text.encode("utf-8", "replace"))
     return report_path(run_dir)
 
 
@@ -62,6 +63,8 @@ def render(record: RunRecord) -> str:
         return page
     return render_page("run", title=record.name, run=run, sections=sections)
 
+
+_LEAST_PLOTTED_S = 10.0
 
 Rows = Sequence[Sequence[str]]
 
@@ -89,29 +92,34 @@ class PageData:
 
     kind: str
     verdict: str
+    description: str
+    cards: Sequence[TotalCard]
     facts: Rows
     command: str
     purpose: str
-    bottleneck: ReportedBottleneck | None
     funnel: Funnel | None
-    stages: StageTables
-    timelines: Sequence[TimePlot]
     drops: Rows
     drops_hidden: int
+    failures: Sequence[FailureGroup]
+    failures_hidden: int
+    distributions: Distributions
     scores: ScoreFigures
+    kept: Samples
+    dropped: Samples
+    changed: Samples
+    data: Sequence[ColumnFigures]
+    data_problem: str
+    bottleneck: ReportedBottleneck | None
+    stages: StageTables
+    timelines: Sequence[TimePlot]
     models: Rows
     metrics: Rows
     nodes: Rows
-    changed: Samples
-    dropped: Samples
-    data: Sequence[ColumnFigures]
-    data_problem: str
-    failures: Sequence[FailureGroup]
-    failures_hidden: int
     slowest: Rows
     comparison: Comparison | None
     files: Rows
     environment: Rows
+    record_name: str = "record"
 
 
 def page_data(record: RunRecord) -> PageData:
@@ -122,43 +130,88 @@ def page_data(record: RunRecord) -> PageData:
     failures = group_failures(result.quarantined)
     command, purpose = next_command(record)
     data, problem = _data(record.statistics)
+    totals = totals_of(result.stages)
+    names = record.facts.get("records") or ()
     return PageData(
-        kind={"done": "good", "running": "going"}.get(record.state, "bad"),
+        kind=_kind(record),
         verdict=describe_state(record),
+        description=str(record.facts.get("description") or ""),
+        cards=total_cards(result.stages, names),
         facts=_facts(record),
         command=command,
         purpose=purpose,
-        bottleneck=bottleneck_of(
-            result.usages, record.facts.get("needs", {}), record.history.diagnosis
-        ),
-        funnel=funnel(result.stages, wrote=bool(record.folders)),
-        stages=stage_tables(result.stages, result.usages, result.seconds),
-        timelines=timelines(record.history, _worker_stages(record)),
+        funnel=funnel(result.stages),
         drops=drops[:_MOST_ROWS],
         drops_hidden=max(0, len(drops) - _MOST_ROWS),
+        failures=[_failure(failure) for failure in failures[:_MOST_FAILURES]],
+        failures_hidden=max(0, len(failures) - _MOST_FAILURES),
+        distributions=distributions(totals),
         scores=score_figures(result.stages, record.facts.get("plan", [])),
+        kept=kept_records(samples),
+        dropped=dropped_records(samples),
+        changed=changed_records(samples),
+        data=data,
+        data_problem=problem,
+        bottleneck=_bottleneck(record),
+        stages=stage_tables(result.stages, result.usages, _fused(record)),
+        timelines=_timelines(record),
         models=_models(result.stages)[:_MOST_ROWS],
         metrics=_metrics(result.stages)[:_MOST_ROWS],
         nodes=[_node(name, usage) for name, usage in result.nodes.items()][:_MOST_ROWS],
-        changed=changed_records(samples),
-        dropped=dropped_records(samples),
-        data=data,
-        data_problem=problem,
-        failures=[_failure(failure) for failure in failures[:_MOST_FAILURES]],
-        failures_hidden=max(0, len(failures) - _MOST_FAILURES),
         slowest=_slowest(record),
         comparison=compare_with_previous(record),
         files=_files(record)[:_MOST_ROWS],
         environment=list(_environment(record)),
+        record_name=names[-1] if names else "record",
     )
 
 
-def _worker_stages(record: RunRecord) -> list[str]:
-    """Return the stages in snapshots: without the first stage if it lists sources."""
-    names = [str(stage["name"]) for stage in record.facts.get("plan", [])]
+def _kind(record: RunRecord) -> str:
+    if record.state == "done" and record.result.kept_nothing:
+        return "warning"
+    return {"done": "good", "running": "going"}.get(record.state, "bad")
+
+
+def _steps(record: RunRecord) -> list[list[str]]:
+    """Return the names of the stages that ran in one pass, for each pass."""
+    plan = record.facts.get("plan", [])
+    steps: list[list[str]] = record.facts.get("steps") or [[str(one["name"])] for one in plan]
+    return steps
+
+
+def _fused(record: RunRecord) -> list[str]:
+    return [name for step in _steps(record) for name in step[1:]]
+
+
+def _step_names(record: RunRecord) -> dict[str, str]:
+    """Return what to call each pass, by the name of its first stage."""
+    return {
+        first: f"{first} and {counted(len(others), 'more stage')} in one pass" if others else first
+        for first, *others in _steps(record)
+    }
+
+
+def _worker_steps(record: RunRecord) -> list[str]:
+    """Return the passes that snapshots are about: without the first stage if it lists sources."""
+    names = list(_step_names(record).values())
     points = record.history.points
     observed = points[-1][1]["stages"] if points else []
     return names[len(names) - len(observed) :]
+
+
+def _timelines(record: RunRecord) -> Sequence[TimePlot]:
+    """Return the plots over time; those of a short run show only its start and its end."""
+    if record.result.seconds < _LEAST_PLOTTED_S:
+        return ()
+    return timelines(record.history, _worker_steps(record))
+
+
+def _bottleneck(record: RunRecord) -> ReportedBottleneck | None:
+    needs = record.facts.get("needs", {})
+    found = bottleneck_of(record.result.usages, needs, record.history.diagnosis)
+    if found is None:
+        return None
+    return replace(found, name=_step_names(record).get(found.name, found.name))
 
 
 def _slowest(record: RunRecord) -> Rows:
@@ -173,25 +226,14 @@ _ELSEWHERE = ("files", "dropped", "report")
 
 
 def _facts(record: RunRecord) -> Rows:
-    """Return the facts below the verdict; the bottleneck has its own section."""
+    """Return the facts below the totals; the bottleneck has its own section."""
     evidence = record.history.diagnosis.get("evidence")
     account = Summary(record.name, record.result).account()
-    return _kept(record) + [
+    return [*overview_facts(record)] + [
         (label, text)
         for label, text in account
         if label not in _ELSEWHERE and not (evidence and evidence in text)
     ]
-
-
-def _kept(record: RunRecord) -> list[tuple[str, str]]:
-    """Return how much was kept: of the input, and of what stages made of it, such as clips."""
-    *found, end = steps(record.result.stages, wrote=bool(record.folders))
-    if not found:
-        return [("kept", f"all {count(end.items)}")] if end.items == end.of > 0 else []
-    ends = [(before.of, after.made_of) for before, after in pairwise(found) if after.made_of]
-    parts = [f"{count(left)} of {count(of)}, {share(left, of)}"
-            for of, left in (*ends, (end.of, end.items))]  # fmt: skip
-    return [("kept", "; of what they became, ".join(parts))]
 
 
 def describe_state(record: RunRecord) -> str:
@@ -209,7 +251,7 @@ def describe_state(record: RunRecord) -> str:
 def _drops(stages: dict[str, StageCounts]) -> Rows:
     return [
         [f"{stage}: {shortened(reason, 200)}", count(items),
-         share(items, items_received(stages[stage]))]
+         share(items, stages[stage].items_received)]
         for stage, reason, items in sorted(drop_reasons(stages), key=lambda one: -one[2])
     ]  # fmt: skip
 
@@ -278,12 +320,10 @@ def _environment(record: RunRecord) -> Iterable[tuple[str, str]]:
     packages = ", ".join(f"{n} {v}" for n, v in facts.get("packages", {}).items())
     rows = {
         "executor": facts.get("executor"),
-        "started": _time(facts.get("started")),
-        "ended": _time(facts.get("ended")),
+        "ended": utc(facts.get("ended")),
         "retries": _retries(facts),
         "Python": facts.get("python"),
         "packages": packages,
-        "command": " ".join(map(str, facts.get("command", ()))),
         "run directory": record.path,
     }
     return ((name, str(value)) for name, value in rows.items() if value)
@@ -291,10 +331,4 @@ def _environment(record: RunRecord) -> Iterable[tuple[str, str]]:
 
 def _retries(facts: dict[str, Any]) -> str:
     times = facts.get("retries")
-    return f"{times}, the last on {_time(facts.get('retried'))}" if times else ""
-
-
-def _time(seconds: Any) -> str:
-    if not isinstance(seconds, int | float):
-        return ""
-    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds))
+    return f"{times}, the last on {utc(facts.get('retried'))}" if times else ""

@@ -172,7 +172,9 @@ def _add_latest(result: RunResult, latest: RunSnapshot) -> None:
     for stage in latest.stages:
         if settled := result.stages.get(stage.name):
             newest = max(settled, stage.counts, key=lambda counts: counts.tasks_in)
-            result.stages[stage.name] = replace(newest, scores=settled.scores)
+            result.stages[stage.name] = replace(
+                newest, scores=settled.scores, contents=settled.contents
+            )
             result.usages[stage.name] = stage.usage
     result.nodes = dict(latest.nodes)
     result.worker_restarts = dict(latest.restarts)

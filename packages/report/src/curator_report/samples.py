@@ -12,11 +12,12 @@ from curator_core.logs import visible
 from curator_core.model.formatting import count
 
 MOST_BYTES = 700_000
-"""Limit for the whole section, so that the page stays below 3 MB."""
+"""Limit for the whole section, so that the page stays below 2 MB."""
 
 _TAGS_SIZE = 250
 """More than the tags around a sample take."""
 
+_MOST_KEPT = 8
 _LONGEST = 1000
 _MOST_COMPARED = 250_000
 """Pairs of words: comparing texts of many short words would take long."""
@@ -86,7 +87,12 @@ def changed_records(samples: Sequence[Event]) -> Samples:
 
 def dropped_records(samples: Sequence[Event]) -> Samples:
     """Return a few dropped records of each stage, with the reason."""
-    return _by_stage([sample for sample in samples if "after" not in sample])
+    return _by_stage([one for one in samples if "after" not in one and not one.get("is_kept")])
+
+
+def kept_records(samples: Sequence[Event]) -> Samples:
+    """Return a few of the records that were written."""
+    return _by_stage([sample for sample in samples if sample.get("is_kept")][:_MOST_KEPT])
 
 
 def _by_stage(samples: Sequence[Event]) -> Samples:

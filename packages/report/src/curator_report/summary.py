@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from curator_core import RunResult
 from curator_core.io.filesystems import base_name, join, open_filesystem, parent_of
 from curator_core.model.formatting import count, counted, duration, shortened
+from curator_core.model.secrets import redact
 
 from curator_report.failures import group_failures
 from curator_report.run_record import RunRecord
@@ -159,7 +160,12 @@ _ONLY_ONCE = frozenset({"--no-resume", "--prune", "--yes"})
 
 def same_command(command: Sequence[object]) -> str:
     """Return the command that runs it again, or "" if it was not started by a command."""
-    words = [str(word) for word in command if word not in _ONLY_ONCE]
+    return shown_command([word for word in command if word not in _ONLY_ONCE])
+
+
+def shown_command(command: Sequence[object]) -> str:
+    """Return the command as a user types it, or "" if there was none."""
+    words = [redact(str(word)) for word in command]  # unrecognizable once they are quoted
     if not words or words[0] in ("", "-c", "-m"):
         return ""
     if words[0].endswith(".py"):

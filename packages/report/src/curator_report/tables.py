@@ -1,13 +1,13 @@
 """Tables about stages, for terminals."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
 from curator_core import StageCounts
 from curator_core.logs import visible
-from curator_core.model.formatting import count, counted
+from curator_core.model.formatting import count, counted, size
 
 from curator_report.failures import Failure, summarize
 
@@ -64,34 +64,59 @@ def stage_table(
     most_rows: int | None = MOST_ROWS,
 ) -> "Table":
     """Show the counts of each stage, and the reasons of drops and failures."""
-    table = plain_table("stage", "in", "out", "dropped", "failed", "why", numbers=_NUMBERS)
+    found = list(failures)
+    shown = _most_important(stages, most_rows)
+    columns = shown_columns(stages[name] for name in shown)
+    table = plain_table("stage", *columns, "why", numbers=columns)
     for gives_way in (table.columns[-1], table.columns[0]):  # the first to shrink
         gives_way.no_wrap = False
     table.columns[0].min_width = len("stage")
-    found = list(failures)
-    shown = _most_important(stages, most_rows)
     for name in shown:
         counts = stages[name]
         why = summarize(counts, [f for f in found if f.stage == name])
-        table.add_row(_cut(name), *figures_of(counts), _cut(why, "dim"))
+        table.add_row(_cut(name), *figures_of(counts, columns), _cut(why, "dim"))
     if len(shown) < len(stages):
         hidden = counted(len(stages) - len(shown), "more stage")
         table.add_row(_cut(f"… {hidden}", "dim"))
     return table
 
 
-_NUMBERS = ("in", "out", "dropped", "failed")
+_COLUMNS: Mapping[str, Callable[[StageCounts], float]] = {
+    "files": lambda counts: counts.files,
+    "in": lambda counts: counts.records_in,
+    "out": lambda counts: counts.records_out,
+    "dropped": lambda counts: counts.items_dropped,
+    "failed": lambda counts: counts.items_failed + counts.items_rejected,
+    "bytes out": lambda counts: counts.bytes_out,
+}
+"""Files, records and bytes of a stage. `in` and `out` are records."""
+
+_ALWAYS = ("in", "out", "dropped")
 
 
-def figures_of(counts: StageCounts) -> "list[Text]":
-    """Return the cells in, out, dropped and failed."""
-    failed = counts.items_failed + counts.items_rejected
+def shown_columns(stages: Iterable[StageCounts], *, has_bytes: bool = True) -> list[str]:
+    """Return the columns for some stages: without files, failures or bytes if there are none."""
+    listed = list(stages)
     return [
-        number(counts.items_in),
-        number(counts.items_out),
-        number(counts.items_dropped, "dropped"),
-        number(failed, "failed"),
+        name
+        for name, read in _COLUMNS.items()
+        if (name in _ALWAYS or any(map(read, listed))) and (has_bytes or name != "bytes out")
     ]
+
+
+def figures_of(counts: StageCounts, columns: Iterable[str]) -> "list[Text]":
+    """Return the cells of these columns. Cells of files or bytes that a stage has not are empty."""
+    return [_figure(name, _COLUMNS[name](counts), counts) for name in columns]
+
+
+def _figure(name: str, value: float, counts: StageCounts) -> "Text":
+    from rich.text import Text
+
+    if name == "bytes out":
+        return Text(size(value) if value else "")
+    if not value and (name == "files" or (name in ("in", "out") and counts.files)):
+        return Text("")
+    return number(value, name)
 
 
 def _cut(text: str, style: str = "") -> "Text":
@@ -113,11 +138,8 @@ def _most_important(stages: Mapping[str, StageCounts], most: int | None) -> list
     if most is None or len(names) <= most:
         return names
 
-    def items_not_kept(name: str) -> int:
-        counts = stages[name]
-        return counts.items_dropped + counts.items_failed + counts.items_rejected
-
     ends = [names[0], names[1], names[-1]]
-    ranked = sorted((name for name in names if name not in ends), key=items_not_kept, reverse=True)
+    others = (name for name in names if name not in ends)
+    ranked = sorted(others, key=lambda name: -stages[name].items_not_kept)
     chosen = {*ends, *ranked[: most - len(ends)]}
     return [name for name in names if name in chosen]

@@ -134,15 +134,16 @@ def drawn(progress: Progress, height: int, width: int = WIDE) -> "RenderableType
 def _table(progress: Progress, most_rows: int, *, is_wide: bool) -> "Table":
     from rich.text import Text
 
-    from curator_report.tables import figures_of, number, plain_table
+    from curator_report.tables import figures_of, number, plain_table, shown_columns
 
-    columns = ("in", "out", "dropped", "failed", *(("rate", "queue") if is_wide else ()))
-    table = plain_table("stage", *columns, numbers=columns)
+    columns = shown_columns((stage.counts for stage in progress.stages), has_bytes=False)
+    speed = ("rate", "queue") if is_wide else ()
+    table = plain_table("stage", *columns, *speed, numbers=(*columns, *speed))
     table.columns[0].no_wrap = False  # this column shrinks on a narrow terminal
     for stage in progress.stages[:most_rows]:
-        speed = [Text(rate(stage.rate)), number(stage.waiting)] if is_wide else []
+        shown = [Text(rate(stage.rate)), number(stage.waiting)] if is_wide else []
         name = Text(stage.name, no_wrap=True, overflow="ellipsis")
-        table.add_row(name, *figures_of(stage.counts), *speed)
+        table.add_row(name, *figures_of(stage.counts, columns), *shown)
     hidden = len(progress.stages) - most_rows
     if hidden > 0:
         table.add_row(Text(f"… {counted(hidden, 'more stage')}", style="dim", no_wrap=True))

@@ -33,6 +33,8 @@ class TimePlot:
 
     title: str
     highest: str
+    """The value at the top, with its unit."""
+
     seconds: float
     shape: str
     curves: Sequence[Curve]

@@ -44,7 +44,6 @@ def report(screen: Screen, run: str | None) -> None:
 def _show_report(screen: Screen, record: "RunRecord", page: str | None) -> None:
     from curator_core.model.formatting import count, share
     from curator_report import Summary, drop_reasons, plain_table, stage_table
-    from curator_report.failures import items_received
     from curator_report.page import describe_state
     from curator_report.summary import details, next_command
     from rich.text import Text
@@ -57,7 +56,7 @@ def _show_report(screen: Screen, record: "RunRecord", page: str | None) -> None:
     table = plain_table("dropped", "share", "stage", "reason", numbers=("dropped",))
     table.columns[-1].no_wrap = False
     for stage, reason, items in drop_reasons(result.stages):
-        part = share(items, items_received(result.stages[stage]))
+        part = share(items, result.stages[stage].items_received)
         table.add_row(count(items), part, Text(stage), Text(reason))
     if table.row_count:
         screen.show(table)
