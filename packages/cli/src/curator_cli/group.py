@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, Entry] = {
     "run": Entry(f"{_HERE}.run:run", "Run a recipe; run it again to resume."),
     "status": Entry(f"{_HERE}.status:status", "Show the progress of a run."),
     "report": Entry(f"{_HERE}.report:report", "Show what a run did, and write the report page."),
+    "card": Entry(f"{_HERE}.card:card", "Write a dataset card about a run, for Hugging Face."),
     "statistics": Entry(
         f"{_HERE}.statistics:statistics", "Show the data statistics that a run collected."
     ),
