@@ -7,13 +7,15 @@ import logging
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
-from curator_cli.recipes.samples import columns_of, sample_stage
+from curator_cli.recipes.samples import SAMPLES, columns_of, sample_stage
 from curator_cli.recipes.steps import load_stage
 from curator_cli.stage_index import describe
 from curator_core import AnyStage
@@ -28,16 +30,13 @@ PLUGINS = ("core", "text", "dedup", "image", "video", "audio")
 def make_index() -> dict[str, Description]:
     """Describe all stages and workflows of this project."""
     found = plugins()
-    logging.disable(logging.WARNING)  # models warn that there is no GPU
-    try:
+    with sample_files(), without_warnings():
         stages = [_describe_stage(name, found) for name in found.stages if _is_ours(name)]
-        workflows = [
-            describe(offer, "workflow", found)
-            for name, offer in found.workflows.items()
-            if _is_ours(name)
-        ]
-    finally:
-        logging.disable(logging.NOTSET)
+    workflows = [
+        describe(offer, "workflow", found)
+        for name, offer in found.workflows.items()
+        if _is_ours(name)
+    ]
     return {one.name: one for one in sorted([*stages, *workflows], key=lambda one: one.name)}
 
 
@@ -64,22 +63,47 @@ def requirements(stage: AnyStage) -> list[str]:
 
 
 @contextmanager
+def sample_files() -> Iterator[None]:
+    """Change to a folder with the files that samples of options name, all of them empty."""
+    with TemporaryDirectory() as folder, chdir(folder):
+        for value in SAMPLES.values():
+            if isinstance(value, str) and re.fullmatch(r"owner/model|[\w.]+\.(json|gz|pt)", value):
+                Path(value).parent.mkdir(exist_ok=True)
+                Path(value).touch()
+        yield
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Silence models that warn that there is no GPU."""
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+@contextmanager
 def without_optional_packages() -> Iterator[None]:
     """Hide the packages that only extras install."""
     with patch.dict(sys.modules, dict.fromkeys(optional_modules())):
         yield
 
 
-def optional_modules() -> set[str]:
+@cache
+def optional_modules() -> frozenset[str]:
     """Return the installed modules of packages that only extras install."""
-    required, optional = set(), set()
+    required: set[str] = set()
+    optional: set[str] = set()
     for package in ("models", *PLUGINS):
         for line in requires(f"curator-{package}") or ():
             name = _normal(re.split(r"[^\w.-]", line, maxsplit=1)[0])
             (optional if "extra ==" in line else required).add(name)
     wanted = {name for name in optional - required if not name.startswith("curator-")}
     modules = packages_distributions().items()
-    return {module for module, owners in modules if wanted & {_normal(owner) for owner in owners}}
+    return frozenset(
+        module for module, owners in modules if wanted & {_normal(owner) for owner in owners}
+    )
 
 
 def _normal(name: str) -> str:

@@ -1,5 +1,6 @@
 """`curate plan`, `plugins` and `schema`."""
 
+import gzip
 import shlex
 import subprocess
 import sys
@@ -67,6 +68,39 @@ def test_a_plan_with_problems_only_shows_them(curate: Curate, workspace: Path) -
     result = curate("plan", "recipe.yaml", "--set", "input.file_paths=rwa/*.jsonl")
     assert (result.code, result.out) == (2, "")
     assert "no files match rwa/*.jsonl" in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.csv", b"id,text\n1,oak\n", "text.csv_reader"),
+        ("a.jsonl", b'[{"text": "oak"}]', "not a JSON object"),
+        ("a.jsonl.gz", gzip.compress(b'{"text": "oak"}\n')[:15], "ends too early"),
+    ],
+)
+def test_inputs_that_no_run_could_read(
+    curate: Curate, workspace: Path, name: str, content: bytes, words: str
+) -> None:
+    (workspace / name).write_bytes(content)
+    result = curate("plan", "recipe.yaml", "--set", f"input.file_paths={name}")
+    assert (result.code, result.out) == (2, "")
+    assert "stage 2 'jsonl_reader'" in result.err
+    assert words in result.err
+
+
+def test_a_file_that_can_be_read_beside_one_that_cannot(curate: Curate, workspace: Path) -> None:
+    (workspace / "raw/-first.jsonl").write_text("id,text\n1,oak\n")
+    assert curate("plan", "recipe.yaml").code == 0
+
+
+def test_a_lower_limit_by_default_is_shown(curate: Curate, workspace: Path) -> None:
+    recipe = (workspace / "recipe.yaml").read_text()
+    step = "- stage: text.word_count_filter\n    max_words: 200"
+    (workspace / "recipe.yaml").write_text(recipe.replace("- trial.long_enough", step))
+    [note] = curate("plan", "recipe.yaml", "--json").json["notes"]
+    assert "min_words is 50 by default" in note
+    settings = ("--set", "steps.word_count_filter.min_words=0")
+    assert curate("plan", "recipe.yaml", *settings, "--json").json["notes"] == []
 
 
 def test_missing_resources_have_their_own_exit_code(curate: Curate, workspace: Path) -> None:

@@ -1,5 +1,6 @@
 """Problems that are found before anything runs."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,29 @@ def test_a_result_has_a_short_repr(raw: str, tmp_path: Path) -> None:
     result = Pipeline("shown", stages=[JsonlReader(raw), JsonlWriter(f"{tmp_path}/out")]).run()
     run_dir = f"{tmp_path}/out/.curator/shown"
     assert repr(result) == f"<RunResult done: 1 sources, 1 tasks, 1 files; run_dir={run_dir!r}>"
+
+
+@dataclass
+class Between(ProcessingStage[DocumentBatch, DocumentBatch]):
+    """A stage with limits that it does not check itself."""
+
+    min_size: float = 1
+    max_size: float | None = 10
+
+    def process(self, task: DocumentBatch) -> DocumentBatch:
+        return task
+
+
+def test_limits_without_a_number_in_between_are_refused() -> None:
+    with pytest.raises(PipelineError, match=r"min_size \(20\) is greater than max_size \(10\)"):
+        Pipeline("p", stages=[Between(min_size=20)]).build(tasks=[])
+
+
+@pytest.mark.parametrize("stage", [Between(), Between(10), Between(20, None), Between(0, 5)])
+def test_other_limits_are_accepted(stage: Between) -> None:
+    assert Pipeline("p", stages=[stage]).build(tasks=[]).notes == ()
+
+
+def test_a_default_minimum_beside_a_given_maximum_is_noted() -> None:
+    [note] = Pipeline("p", stages=[Between(max_size=5)]).build(tasks=[]).notes
+    assert "min_size is 1 by default" in note

@@ -98,7 +98,5 @@ def test_file_that_is_not_a_model_is_named(tmp_path: Path) -> None:
 
 def test_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kenlm", None)
-    with pytest.raises(
-        PluginError, match=r"package kenlm: pip install 'curator-text\[perplexity\]'"
-    ):
+    with pytest.raises(PluginError, match=r"kenlm, .*pip install 'curator-text\[perplexity\]'"):
         PerplexityFilter("absent.arpa").score(DocumentText("a"))

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import click
+from curator_core.errors import PipelineError
 
 from curator_cli.commands.curation_output import show_curation_plan
 from curator_cli.commands.workflow_output import show_workflow_plan
@@ -22,6 +23,8 @@ def plan(screen: Screen, arguments: RecipeArguments) -> None:
     Nothing is run. All problems are shown at once, each with a way to fix it.
     Exit codes: 2 for problems, 5 if only resources are missing.
     """
+    from curator_core.plan.validation import find_unreadable_inputs
+
     recipe = arguments.recipe()
     executor = executor_for(recipe)
     if recipe.workflow is not None:
@@ -29,6 +32,8 @@ def plan(screen: Screen, arguments: RecipeArguments) -> None:
         show(screen, recipe, f"{type(executor).__name__} ({executor.why_chosen})")
         return
     planned = recipe.pipeline().build(executor)
+    if problems := find_unreadable_inputs(planned):
+        raise PipelineError(problems)
     name = type(executor).__name__
     screen.print_json(
         {

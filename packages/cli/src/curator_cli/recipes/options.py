@@ -45,13 +45,18 @@ class Option:
     def type_name(self) -> str:
         return _type_name(self.annotation)
 
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """The values that its type lists."""
+        return _choices(self.annotation)
+
     def hides(self, value: Any) -> bool:
         """Return whether the value is secret.
 
         It is if the option is named like a credential, and the value is not one of its listed
         choices, as in `token: Literal["words", "characters"]`.
         """
-        return is_credential(self.name) and value not in _choices(self.annotation)
+        return is_credential(self.name) and value not in self.choices
 
     def shown(self, value: Any) -> Any:
         """Return a value of this option as plain data, with secrets hidden."""

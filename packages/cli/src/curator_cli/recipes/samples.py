@@ -11,6 +11,7 @@ from curator_core.model.stages import flatten
 from curator_cli.recipes.options import Option, OptionTable, options_of
 
 SAMPLES: Mapping[str, Any] = {
+    "audio.speech_recognizer.model": "base.en",
     "bad_words": ["badword"],
     "benchmarks": {"gsm8k": "gsm8k.jsonl"},
     "counts": "counts.json",

@@ -187,6 +187,10 @@ class ProcessingStage(Generic[In, Out]):
         """Yield sources that do not exist. Called only if the pipeline must not be empty."""
         return ()
 
+    def check_content(self) -> Iterable[str]:
+        """Yield why none of its first sources can be read. Only `curate plan` calls it."""
+        return ()
+
     def would_read(self, path: str) -> bool:
         """Return whether a file at `path`, if it existed, would be one of its sources."""
         return False

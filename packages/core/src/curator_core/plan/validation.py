@@ -1,9 +1,9 @@
 """Validation: find all problems of a pipeline before it runs."""
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import Field, dataclass, fields, is_dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -32,7 +32,7 @@ def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
         *_type_mismatches(stages),
     ]
     for planned in stages:
-        problems += [_at_stage(planned, problem) for problem in planned.stage.check()]
+        problems += [_at_stage(planned, problem) for problem in _option_problems(planned.stage)]
         if not (has_tasks or plan.allow_empty):
             problems += [_at_stage(planned, problem) for problem in planned.stage.check_sources()]
     if not problems and not has_tasks:
@@ -40,15 +40,62 @@ def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
     return problems
 
 
+def find_unreadable_inputs(plan: Plan) -> list[str]:
+    """Return why the first inputs cannot be read. Reads their beginnings."""
+    return [
+        _at_stage(planned, problem)
+        for planned in plan.stages
+        for problem in planned.stage.check_content()
+    ]
+
+
 def plan_notes(plan: Plan) -> Iterator[str]:
     """Yield remarks that are worth showing but do not prevent a run."""
-    asked = sum(planned.resources.cpus for planned in plan.stages)
-    there = os.cpu_count() or 1
-    if asked > there:
-        yield (
-            f"the stages ask for {asked:g} CPUs in total, but this machine has {there}: "
-            "they share them"
-        )
+    for planned in plan.stages:
+        for low, high in _limits(planned.stage):
+            least = low.value
+            if high.is_changed and not low.is_changed and least is not None and least > 0:
+                yield (
+                    f"stage {planned.name!r} has a lower limit, too: {low.name} is {least:,} by "
+                    "default"
+                )
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """An option of a stage that is a minimum or maximum."""
+
+    name: str
+    value: float | None
+    is_changed: bool
+
+
+def _limits(stage: AnyStage) -> Iterator[tuple[_Limit, _Limit]]:
+    """Yield the options `min_x` and `max_x` of a stage."""
+    declared = fields(stage) if is_dataclass(stage) else ()
+    options: dict[str, Field[Any]] = {one.name: one for one in declared}
+    for name in options:
+        other = f"max_{name.removeprefix('min_')}"
+        if name.startswith("min_") and other in options:
+            yield _limit(stage, options[name]), _limit(stage, options[other])
+
+
+def _limit(stage: AnyStage, option: Field[Any]) -> _Limit:
+    value = getattr(stage, option.name)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return _Limit(option.name, value if is_number else None, value != option.default)
+
+
+def _option_problems(stage: AnyStage) -> Iterator[str]:
+    """Yield what a stage says about its options, and limits between which there is no number."""
+    found = list(stage.check())
+    yield from found
+    for low, high in _limits(stage):
+        is_reported = any(low.name in problem and high.name in problem for problem in found)
+        if is_reported or low.value is None or high.value is None:
+            continue
+        if low.value > high.value:
+            yield f"{low.name} ({low.value:,}) is greater than {high.name} ({high.value:,})"
 
 
 def _at_stage(planned: PlannedStage, problem: str) -> str:

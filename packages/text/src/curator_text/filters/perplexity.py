@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from curator_core import WorkerInfo
 from curator_core.errors import InputError, PluginError
+from curator_core.model.optional_dependencies import not_installed
 
 from curator_text.document_text import DocumentText
 from curator_text.filters.base import TextFilter, WordFilter
@@ -92,6 +93,8 @@ class PerplexityFilter(TextFilter):
         yield from super().check()
         if not Path(self.model).is_file():
             yield f"model: no file {self.model}"
+        if problem := _missing_kenlm(self.model):
+            yield problem
 
     def setup(self, worker: WorkerInfo) -> None:
         _model(self.model)
@@ -110,14 +113,16 @@ class PerplexityFilter(TextFilter):
         return score <= self.max_perplexity
 
 
+def _missing_kenlm(path: str) -> str | None:
+    return not_installed(f"the model {path}", ["kenlm"], "pip install 'curator-text[perplexity]'")
+
+
 @lru_cache(maxsize=2)
 def _model(path: str) -> Any:
-    try:
-        import kenlm
-    except ImportError:
-        raise PluginError(
-            f"the model {path} needs the package kenlm: pip install 'curator-text[perplexity]'"
-        ) from None
+    if problem := _missing_kenlm(path):
+        raise PluginError(problem)
+    import kenlm
+
     try:
         return kenlm.Model(path)
     except (OSError, RuntimeError) as error:

@@ -20,6 +20,9 @@ from curator_core.model.tasks import Dropped, Empty, Rejected
 BATCH_BYTES = 33 * 1024 * 1024
 """Maximum size of a batch: a part of 32 MiB and the last line that exceeds it fit in one."""
 
+SAMPLED_PIECES = 20
+MOST_SHOWN = 3
+
 P = TypeVar("P")
 
 SampledColumns: TypeAlias = tuple[str, tuple[str, ...]]
@@ -113,6 +116,30 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
                 f"add_id would replace the field {self.id_column!r} that {base_name(path)} has; "
                 "name another column, as in add_id='curator_id'"
             )
+
+    def check_content(self) -> Iterator[str]:
+        problems = []
+        try:
+            for part in islice(self.listing.files() if self.listing else (), SAMPLED_FILES):
+                problem = self._problem_of(part)
+                if problem is None:
+                    return  # the files that cannot be read will be quarantined
+                problems.append(problem)
+        except (InputError, OSError):  # reported by the listing stage
+            return
+        yield from problems[:MOST_SHOWN]
+
+    def _problem_of(self, part: FilePart) -> str | None:
+        """Return why nothing at the beginning of a file can be read, or None if something can."""
+        problem = None
+        try:
+            for piece in islice(self.pieces(part), SAMPLED_PIECES):
+                if not isinstance(piece, Rejected):
+                    return None
+                problem = problem or f"cannot read {piece.where}: {piece.reason}"
+        except InputError as error:
+            return str(error)
+        return problem
 
     def columns_after(self, before: frozenset[str] | None) -> frozenset[str] | None:
         names: Iterable[str] | None = self.fields
