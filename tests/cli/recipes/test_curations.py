@@ -69,6 +69,44 @@ def test_one_command_runs_it_and_the_second_time_there_is_nothing_to_do(
     assert "nothing to do" in again.out
 
 
+def test_one_report_and_one_card_tell_of_all_parts(curate: Curate, folder: Path) -> None:
+    run = curate("run", "r.yaml", "--allow-python")
+    assert "clean/.curator/whole/report.html" in run.out
+
+    report = json.loads(curate("report", "clean", "--json").out)
+    assert report["state"] == "done"
+    assert [report["stages"][name]["items_dropped"] for name in ("no_fox", "exact")] == [1, 1]
+    assert "intermediate_writer" not in report["stages"]
+    page = (folder / "clean/.curator/whole/report.html").read_text()
+    assert "an elm" in page  # a record that was kept
+    card = curate("card", "clean", "--output", "-").out
+    assert "| records | 4 | 2 |" in card
+    assert "workflow: dedup.exact" in card
+
+
+def test_an_unfinished_curation_is_reported_as_such(curate: Curate, folder: Path) -> None:
+    (folder / "rules.py").write_text(RULES.replace("len(text.split())", "nothing"))
+    assert curate("run", "r.yaml", "--allow-python").code != 0
+
+    report = json.loads(curate("report", "clean", "--json").out)
+    assert report["state"] != "done"
+    assert report["stages"]["exact"]["items_dropped"] == 1
+
+
+def test_a_part_is_not_retried_on_its_own(curate: Curate, folder: Path) -> None:
+    curate("run", "r.yaml", "--allow-python")
+    result = curate("retry", "clean", "--allow-python")
+
+    assert result.code == 2
+    assert "part of a curation" in result.err
+
+
+def test_the_run_directory_can_be_elsewhere(curate: Curate, folder: Path) -> None:
+    assert curate("run", "r.yaml", "--allow-python", "--run-dir", "state").code == 0
+    assert (folder / "state/report.html").exists()
+    assert not (folder / "clean/.curator").exists()
+
+
 def test_plan_shows_parts_and_steps(curate: Curate, folder: Path) -> None:
     plan = json.loads(curate("plan", "r.yaml", "--allow-python", "--json").out)
 

@@ -46,6 +46,15 @@ def find_run_or_newest(path: str | None) -> str:
     return find_run(newest)
 
 
+def find_run_or_curation(path: str | None) -> str:
+    """Like `find_run_or_newest`, but of a curation return the work directory of all its parts."""
+    from curator_report.curation_record import curation_around
+
+    found = find_run_or_newest(path)
+    is_named = path is not None and _is_run(*open_filesystem(path))
+    return found if is_named else curation_around(found) or found
+
+
 def find_only_run(path: str | None) -> str:
     """Return the run directory of `path` or, without it, the only run in the current folder."""
     if path is not None:
@@ -105,10 +114,16 @@ def _runs_in(fs: Any, folder: str) -> list[str]:
 
 def pipeline_of(run_dir: str, permissions: "Permissions") -> "tuple[Pipeline, Executor | None]":
     """Return the pipeline of a run's recipe, and the executor that the recipe asks for."""
+    from curator_report.curation_record import curation_around
+
     from curator_cli.recipes import load_recipe
 
     fs, root = open_filesystem(run_dir)
     file = join(root, RECIPE)
+    if curation_around(run_dir) is not None:
+        raise InputError(
+            f"{run_dir} is a part of a curation; run that again, which also retries what failed"
+        )
     if not fs.exists(file):
         raise InputError(
             f"run {run_dir} was not made from a recipe, so its stages are not known here; "

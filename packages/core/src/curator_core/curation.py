@@ -30,6 +30,7 @@ LOG = log()
 Step: TypeAlias = AnyStage | WorkflowStep
 
 _FINISHED = "finished.json"
+_PARTS = "curation.json"
 
 
 class PipelineSettings(TypedDict, total=False):
@@ -41,7 +42,6 @@ class PipelineSettings(TypedDict, total=False):
     max_failures: int | float | None
     samples: bool
     fuse: bool
-    recipe: str
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,9 @@ class Curation(Workflow):
         self.steps = list(steps)
         self.keep_intermediate = keep_intermediate
         self.settings = settings
+        self.recipe = ""
+        """The recipe that it was made from, if any; dataset cards show it."""
+
         self._work_dir = work_dir
         self._resumes = True
         self._restarted: set[str] = set()
@@ -280,6 +283,9 @@ class Curation(Workflow):
             self._refuse_changes(finish)
             result.metadata |= finish["metadata"]
             return
+        self._write(join(self.work_dir, _PARTS), self._describe_parts(is_finished=False))
+        if self.recipe:
+            self._put(join(self.work_dir, "recipe.yaml"), self.recipe.encode())
         for part in self.parts:
             if isinstance(part, WorkflowPart):
                 yield from self._run_workflow(part, result)
@@ -287,6 +293,7 @@ class Curation(Workflow):
             yield part.pipeline
             if result.runs[part.pipeline.name].kept_nothing:
                 return
+        self._write(join(self.work_dir, _PARTS), self._describe_parts(is_finished=True))
         self._finish(result)
 
     def _run_workflow(self, part: WorkflowPart, result: WorkflowResult) -> Iterator[Pipeline]:
@@ -308,6 +315,28 @@ class Curation(Workflow):
             part.workflow.write_report(inner)
         except Exception as error:  # noqa: BLE001 - a report must not end the run
             LOG.warning("%s: no report of %s: %s", self.name, part.name, reason_of(error))
+
+    def _describe_parts(self, *, is_finished: bool) -> dict[str, Any]:
+        """Return where the runs of all parts are, for reports."""
+        parts = []
+        for part in self.parts:
+            if isinstance(part, WorkflowPart):
+                folder, removal = part.workflow.run_dir("").rstrip("/"), part.workflow.written_by
+                facts = {"folder": self._relative(folder), "removal": removal}
+                parts.append({"name": part.name, **facts})
+            else:
+                name = part.pipeline.name
+                folder = super().run_dir("").rstrip("/")
+                parts.append({"name": name, "folder": self._relative(folder), "run": name})
+        about = {"name": self.name, "description": self.description}
+        return {**about, "is_finished": is_finished, "parts": parts}
+
+    def _relative(self, path: str) -> str:
+        return path.removeprefix(self.work_dir.rstrip("/") + "/")
+
+    def write_report(self, result: WorkflowResult) -> str | None:
+        report = import_if_installed("curator_report.curation_record")
+        return None if report is None else str(report.write_curation_report(self.work_dir))
 
     def final_run(self, result: WorkflowResult) -> RunResult:
         return next(reversed(result.runs.values()), RunResult())
@@ -403,9 +432,12 @@ class Curation(Workflow):
             return None
 
     def _write(self, path: str, facts: Any) -> None:
+        self._put(path, json.dumps(facts).encode())
+
+    def _put(self, path: str, content: bytes) -> None:
         fs, path = open_filesystem(path, self.storage_options)
         fs.makedirs(path.rpartition("/")[0], exist_ok=True)
-        fs.pipe_file(path, json.dumps(facts).encode())
+        fs.pipe_file(path, content)
 
     def _remove(self, path: str) -> None:
         fs, path = open_filesystem(path, self.storage_options)

@@ -11,11 +11,12 @@ from curator_core.model.formatting import count, duration, estimate, share, shor
 from curator_core.model.secrets import redact
 from curator_core.run.totals import Amount, totals_of
 
+from curator_report.curation_record import read_record
 from curator_report.dataset_files import DatasetFiles, dataset_files
 from curator_report.distributions import most_common, quantile
 from curator_report.histograms import number
 from curator_report.overview import costs, inputs_of, utc
-from curator_report.run_record import RunRecord, read_run
+from curator_report.run_record import RunRecord
 from curator_report.samples import in_order
 from curator_report.stage_tables import FunnelStep, steps
 from curator_report.summary import shown_command
@@ -42,7 +43,7 @@ def render_card(run_dir: str, license_id: str | None = None) -> str:
     """Return the card of a run. Secrets are masked; dropped records are not part of it."""
     import yaml
 
-    record = read_run(run_dir, in_short=True)
+    record = read_record(run_dir, in_short=True)
     files = dataset_files(record)
     head = yaml.safe_dump(
         front_matter(record, files, license_id),

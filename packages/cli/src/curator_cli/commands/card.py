@@ -26,9 +26,9 @@ def card(screen: Screen, run: str, license_id: str | None, output: str | None) -
     from curator_core.io.filesystems import join
     from curator_report.card import FILE, render_card
 
-    from curator_cli.run_directories import find_run
+    from curator_cli.run_directories import find_run_or_curation
 
-    run_dir = find_run(run)
+    run_dir = find_run_or_curation(run)
     text = render_card(run_dir, license_id)
     if output == "-":
         screen.print_json({"card": text})

@@ -22,16 +22,15 @@ def report(screen: Screen, run: str | None) -> None:
     current folder.
     """
     from curator_report import drop_reasons
-    from curator_report.page import write_report
-    from curator_report.run_record import read_run
+    from curator_report.curation_record import read_record, write_page
 
-    from curator_cli.run_directories import find_run_or_newest
+    from curator_cli.run_directories import find_run_or_curation
 
-    run_dir = find_run_or_newest(run)
-    record = read_run(run_dir)
+    run_dir = find_run_or_curation(run)
+    record = read_record(run_dir)
     page = None
     try:
-        page = write_report(run_dir)
+        page = write_page(run_dir)
     except (OSError, OutputError) as error:
         note(f"the report could not be written: {error}")
     reasons = drop_reasons(record.result.stages)

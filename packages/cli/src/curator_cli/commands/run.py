@@ -77,15 +77,11 @@ def run(screen: Screen, arguments: RecipeArguments, **options: Any) -> None:
     Run it again to resume after Ctrl-C or a crash, or to process new input files:
     finished work is skipped.
     """
-    from curator_cli.recipes import apply_settings
-
     chosen = RunFlags(**options)
     recipe = arguments.recipe(*chosen.settings())
     if chosen.dashboard:
         recipe = with_executor_option(recipe, "dashboard", "true")
     if recipe.workflow is not None:
-        if recipe.curation is not None and chosen.run_dir:
-            recipe = apply_settings(recipe, [f"run.run_dir={chosen.run_dir}"])
         run_workflow(screen, recipe, chosen)
         return
     options = dict(recipe.run_options)
@@ -163,7 +159,9 @@ def run_workflow(screen: Screen, recipe: "Recipe", chosen: RunFlags) -> None:
     from curator_cli.commands.curation_output import show_curation
     from curator_cli.commands.workflow_output import show_workflow
 
-    if chosen.run_dir and recipe.curation is None:
+    if recipe.curation is not None:
+        recipe = _ready_curation(recipe, chosen)
+    elif chosen.run_dir:
         raise PipelineError(
             "--run-dir: a workflow has no run directory; its own options set where it keeps files"
         )
@@ -190,6 +188,17 @@ def run_workflow(screen: Screen, recipe: "Recipe", chosen: RunFlags) -> None:
         raise click.exceptions.Exit(QUARANTINED)
     if workflow.final_run(result).kept_nothing and not allow_empty:
         raise click.exceptions.Exit(KEPT_NOTHING)
+
+
+def _ready_curation(recipe: "Recipe", chosen: RunFlags) -> "Recipe":
+    """Apply --run-dir, and have the curation keep its recipe for reports."""
+    from curator_cli.recipes import apply_settings
+
+    if chosen.run_dir:
+        recipe = apply_settings(recipe, [f"run.run_dir={chosen.run_dir}"])
+    if recipe.curation is not None:
+        recipe.curation.recipe = recipe_text(recipe)
+    return recipe
 
 
 def _run(

@@ -73,7 +73,7 @@ class _Limit:
 def _limits(stage: AnyStage) -> Iterator[tuple[_Limit, _Limit]]:
     """Yield the options `min_x` and `max_x` of a stage."""
     kind: Any = stage
-    declared = fields(kind) if is_dataclass(stage) else ()
+    declared: Sequence[Field[Any]] = fields(kind) if is_dataclass(stage) else ()
     options: dict[str, Field[Any]] = {one.name: one for one in declared}
     for name in options:
         other = f"max_{name.removeprefix('min_')}"
