@@ -93,6 +93,12 @@ def test_a_file_that_can_be_read_beside_one_that_cannot(curate: Curate, workspac
     assert curate("plan", "recipe.yaml").code == 0
 
 
+def test_a_file_with_many_bad_lines_before_a_good_one(curate: Curate, workspace: Path) -> None:
+    lines = "broken\n" * 1000 + '{"text": "oak"}\n'
+    (workspace / "a.jsonl").write_text(lines)
+    assert curate("plan", "recipe.yaml", "--set", "input.file_paths=a.jsonl").code == 0
+
+
 def test_a_lower_limit_by_default_is_shown(curate: Curate, workspace: Path) -> None:
     recipe = (workspace / "recipe.yaml").read_text()
     step = "- stage: text.word_count_filter\n    max_words: 200"

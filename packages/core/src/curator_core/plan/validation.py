@@ -41,12 +41,16 @@ def find_problems(plan: Plan, *, has_tasks: bool) -> list[str]:
 
 
 def find_unreadable_inputs(plan: Plan) -> list[str]:
-    """Return why the first inputs cannot be read. Reads their beginnings."""
-    return [
-        _at_stage(planned, problem)
-        for planned in plan.stages
-        for problem in planned.stage.check_content()
-    ]
+    """Return why the first inputs cannot be read, which takes reading their beginnings."""
+    return (
+        []
+        if plan.allow_empty
+        else [
+            _at_stage(planned, problem)
+            for planned in plan.stages
+            for problem in planned.stage.check_content()
+        ]
+    )
 
 
 def plan_notes(plan: Plan) -> Iterator[str]:
@@ -72,9 +76,8 @@ class _Limit:
 
 def _limits(stage: AnyStage) -> Iterator[tuple[_Limit, _Limit]]:
     """Yield the options `min_x` and `max_x` of a stage."""
-    kind: Any = stage
-    declared: Sequence[Field[Any]] = fields(kind) if is_dataclass(stage) else ()
-    options: dict[str, Field[Any]] = {one.name: one for one in declared}
+    declared: tuple[Field[Any], ...] = fields(stage) if is_dataclass(stage) else ()
+    options = {one.name: one for one in declared}
     for name in options:
         other = f"max_{name.removeprefix('min_')}"
         if name.startswith("min_") and other in options:

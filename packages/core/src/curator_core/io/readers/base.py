@@ -20,7 +20,8 @@ from curator_core.model.tasks import Dropped, Empty, Rejected
 BATCH_BYTES = 33 * 1024 * 1024
 """Maximum size of a batch: a part of 32 MiB and the last line that exceeds it fit in one."""
 
-SAMPLED_PIECES = 20
+SAMPLED_PIECES = 100_000
+"""More than a block of JSON Lines has lines: its bad lines come before its records."""
 MOST_SHOWN = 3
 
 P = TypeVar("P")
@@ -118,6 +119,8 @@ class ReadingStage(ProcessingStage[FileGroup, DocumentBatch], Generic[P], ABC):
             )
 
     def check_content(self) -> Iterator[str]:
+        if self._sample() is not None:
+            return
         problems = []
         try:
             for part in islice(self.listing.files() if self.listing else (), SAMPLED_FILES):
