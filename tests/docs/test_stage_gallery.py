@@ -1,10 +1,10 @@
-"""The index of stages is that of the code as it is now."""
+"""The index and the pages of stages are those of the code as it is now."""
 
 import importlib.util
 from pathlib import Path
 from types import ModuleType
 
-from curator_core.plugins.index import FILE, index_text
+from curator_core.plugins.registry import plugins
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -21,7 +21,14 @@ def _gallery() -> ModuleType:
 GALLERY = _gallery()
 
 
-def test_the_index_is_up_to_date() -> None:
-    assert FILE.read_text(encoding="utf-8") == index_text(GALLERY.make_index()), (
-        "hatch run generate"
-    )
+def test_the_index_and_the_pages_are_up_to_date() -> None:
+    expected = GALLERY.outputs()
+    behind = [str(file) for file, text in expected.items() if file.read_text("utf-8") != text]
+    assert behind == [], "hatch run generate"
+    assert set(GALLERY.DOCS.iterdir()) == {file for file in expected if file.suffix == ".md"}
+
+
+def test_every_stage_and_workflow_is_on_a_page() -> None:
+    text = "".join(file.read_text("utf-8") for file in GALLERY.DOCS.iterdir())
+    headings = {line.removeprefix("## ") for line in text.splitlines()}
+    assert {*plugins().stages, *plugins().workflows} <= headings

@@ -87,7 +87,7 @@ def stage_help(name: str, plugins: Plugins | None = None) -> StageHelp:
         reads=reads,
         adds=adds,
         extras=_extras(offer),
-        recipe=recipe_snippet(offer.name, options),
+        recipe=recipe_snippet(offer.name, found, options),
         python=python_snippet(offer.place, options, is_class=isinstance(found, type)),
         options=tuple(_describe_option(option) for option in own.options.values()),
         settings=tuple(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-from curator_core import AnyStage
+from curator_core import AnyStage, Empty, FileGroup
 from curator_core.model.stages import flatten
 
 from curator_cli.recipes.options import Option, OptionTable, options_of
@@ -109,10 +109,14 @@ def _public(columns: Iterable[str]) -> tuple[str, ...]:
     return tuple(column for column in columns if not column.startswith("_"))
 
 
-def recipe_snippet(name: str, options: Mapping[str, Any]) -> str:
-    """Return a step of a recipe."""
-    lines = [f"- stage: {name}", *(f"  {key}: {_yaml(value)}" for key, value in options.items())]
-    return "\n".join(lines)
+def recipe_snippet(name: str, found: Any, options: Mapping[str, Any]) -> str:
+    """Return the part of a recipe that names a stage: `input`, `steps` or `output`."""
+    lines = [f"stage: {name}", *(f"{key}: {_yaml(value)}" for key, value in options.items())]
+    if found.input_type is Empty:
+        return "\n  ".join(["input:", *lines])
+    if found.output_type is FileGroup:
+        return "\n  ".join(["output:", *lines])
+    return "\n    ".join([f"steps:\n  - {lines[0]}", *lines[1:]])
 
 
 def workflow_snippet(name: str, options: Mapping[str, Any]) -> str:
