@@ -56,6 +56,22 @@ def test_a_usual_limit_that_would_drop_much_is_not_used() -> None:
     assert limit_step(plugins(), RULE, [0.0] * 50 + [0.5] * 50, "documents") is None
 
 
+def test_no_default_stays_unsaid() -> None:
+    rule = LimitRule(
+        "text.word_count_filter",
+        (
+            Bound("min_words", "low", 0.05, "are shorter"),
+            Bound("max_words", "high", 0.01, "are longer"),
+        ),
+    )
+    step = limit_step(plugins(), rule, [3.0] * 199 + [700.0], "documents")
+    assert step
+    assert {option.name: option.value for option in step.options} == {
+        "min_words": 3,
+        "max_words": 3,
+    }
+
+
 @pytest.mark.parametrize(
     ("share", "shown"),
     [(0, "0 %"), (0.0004, "< 0.1 %"), (0.034, "3.4 %"), (0.05, "5 %"), (0.456, "46 %")],
@@ -78,6 +94,16 @@ def test_values_survive_yaml(value: object) -> None:
     import yaml
 
     assert yaml.safe_load(f"x: {yaml_value(value)}") == {"x": value}
+
+
+def test_names_of_files_cannot_add_lines() -> None:
+    import yaml
+
+    text = "a\nsteps: [evil]\r\u2028x"
+    proposal = Proposal("a", text, Step("r"), [Step("s", [Option("o", text, text)], text)],
+                        Step("w"), [(text, text)], command=text)  # fmt: skip
+    data = yaml.safe_load(proposal.to_yaml("a.yaml"))
+    assert data["steps"] == [{"stage": "s", "o": text}]
 
 
 def test_comments_never_become_values() -> None:

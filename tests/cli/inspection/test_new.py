@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from curator_cli.app import call
+from curator_cli.inspection import text
+from curator_cli.inspection.inspect import inspect_files
 from curator_core.plugins.registry import plugins
 
 WORDS = (Path(__file__).read_text() * 3).replace("(", " ").replace(")", " ").split()
@@ -334,6 +336,26 @@ def test_the_output_is_never_read_as_input(capfd: pytest.CaptureFixture[str]) ->
     write_jsonl(Path("a.jsonl"), "text", texts(30))
     assert call(["new", "--from", ".", "r.yaml"]) == 0
     assert yaml.safe_load(Path("r.yaml").read_text())["output"]["path"].startswith("_output/")
+
+
+def test_the_output_is_not_below_a_parent_that_is_read(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_jsonl(Path("data/a.jsonl"), "text", texts(30))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    for source in ("..", "../**/*.jsonl"):
+        assert call(["new", "--from", source, "r.yaml", "--force"]) == 0
+        assert yaml.safe_load(Path("r.yaml").read_text())["output"]["path"].startswith("_output/")
+
+
+def test_deduplication_may_be_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_jsonl(Path("data/a.jsonl"), "body", texts(30))
+    monkeypatch.setattr(text, "DEDUPLICATION_AS_STEP", True)
+    proposal = inspect_files("data", None, "data", plugins())
+    steps = yaml.safe_load(proposal.to_yaml("data.yaml"))["steps"]
+    assert steps[-1] == {"workflow": "dedup.fuzzy", "text_field": "body"}
+    assert not proposal.next_commands
 
 
 def test_output_fits_a_narrow_terminal(capfd: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 import os
 import re
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,7 +50,7 @@ def new(screen: Screen, file: str | None, path: str, goal: str | None, force: bo
         raise OutputError(f"{target} exists already; name another file, or replace it with --force")
     proposal = inspect_files(path, goal, name, plugins())
     proposal.command = _command(path, goal)
-    text = proposal.to_yaml(str(target))
+    text = proposal.to_yaml(quote(str(target)))
     plan = load_recipe(text).pipeline().build()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -71,13 +72,14 @@ def _recipe_name(file: str | None, path: str) -> str:
 
 
 def _command(path: str, goal: str | None) -> str:
-    return f"curate new --from {path}" + (f" --goal {goal}" if goal else "")
+    return f"curate new --from {quote(path)}" + (f" --goal {goal}" if goal else "")
 
 
 def _next_commands(proposal: "Proposal", target: Path) -> list[str]:
+    file = quote(str(target))
     return [
-        f"curate preview {target} --html",
-        f"curate run {target}",
+        f"curate preview {file} --html",
+        f"curate run {file}",
         *proposal.next_commands,
     ]
 

@@ -3,8 +3,10 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from glob import has_magic
 from typing import Any
 
+from curator_core.io.listing import folder_above_wildcards
 from curator_core.model.formatting import counted
 from curator_core.plugins.registry import Plugins
 
@@ -45,9 +47,13 @@ class InspectionContext:
     @property
     def output(self) -> str:
         """The folder that the recipe writes to: never one that it reads."""
-        folder = self.found.path if os.path.isdir(self.found.path) else ""
-        is_inside = folder and os.path.realpath(folder) == os.path.realpath(".")
-        return f"_output/{self.name}" if is_inside else f"output/{self.name}"
+        plain = f"output/{self.name}"
+        path = self.found.path
+        is_pattern = has_magic(path) and not os.path.exists(path)
+        folder = folder_above_wildcards(os.path.abspath(path)) if is_pattern else path
+        read = os.path.realpath(folder)
+        is_read = os.path.realpath(plain).startswith(os.path.join(read, ""))
+        return f"_{plain}" if is_read and os.path.isdir(read) else plain
 
     def output_options(self, path: str = "kept") -> list[Option]:
         is_hidden = self.output.startswith("_")

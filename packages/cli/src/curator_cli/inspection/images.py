@@ -9,14 +9,13 @@ from curator_core.preview import Record
 
 from curator_cli.inspection.context import InspectionContext
 from curator_cli.inspection.formats import IMAGE_SHARD
-from curator_cli.inspection.limits import Bound, LimitRule, limit_step
+from curator_cli.inspection.limits import FEWEST, TOO_FEW, Bound, LimitRule, limit_step
 from curator_cli.inspection.proposal import Proposal, Step
 from curator_cli.inspection.quantiles import finite, percent, typical
 from curator_cli.inspection.sampling import SampledRecords, make_stage, sample_facts
 
 _PICTURES = 100
 _MOST_BYTES_READ, _MOST_BYTES_OF_FILE = 300_000_000, 20_000_000
-_FEWEST = 20
 
 _RULES = (
     LimitRule("image.size_filter", (
@@ -45,7 +44,7 @@ def propose_images(context: InspectionContext) -> Proposal:
         why = f": {sample.failures[0]}" if sample.failures else ""
         raise InputError(f"none of {context.group} could be decoded{why}")
     steps = []
-    for rule in _RULES if len(pictures) >= _FEWEST else ():
+    for rule in _RULES if len(pictures) >= FEWEST else ():
         values = finite([picture.get(rule.measure) for picture in pictures])
         step = limit_step(context.plugins, rule, values, "pictures")
         steps += [step] if step else []
@@ -57,7 +56,8 @@ def propose_images(context: InspectionContext) -> Proposal:
         Step(context.reader, context.input_options()),
         steps,
         Step("image.web_dataset_writer", context.output_options()),
-        findings=list(_findings(sample, pictures)),
+        findings=_findings(sample, pictures),
+        notes=[] if len(pictures) >= FEWEST else [TOO_FEW],
         next_commands=[f"curate image deduplication {output} {context.output}/unique --by phash"],
     )
 

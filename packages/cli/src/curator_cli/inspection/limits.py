@@ -7,7 +7,12 @@ from typing import Any, Literal
 from curator_core.plugins.registry import Plugins
 
 from curator_cli.inspection.proposal import Option, Step
-from curator_cli.inspection.quantiles import lower_limit, percent, upper_limit
+from curator_cli.inspection.quantiles import lower_limit, outer_limit, percent, upper_limit
+
+FEWEST = 20
+"""Fewer records say too little about the others to derive limits from them."""
+
+TOO_FEW = f"fewer than {FEWEST} records: too few to derive limits from"
 
 _MOST_BY_USUAL_LIMIT = 0.2
 """If the usual limit would drop more than this share, it does not suit the data."""
@@ -51,17 +56,33 @@ def limit_step(
     things: str,
     given: Sequence[Option] = (),
 ) -> Step | None:
-    """Return the filter with limits that drop a small share of the values, or None."""
-    usual = _default_options(plugins, rule.stage)
-    options = [_option(bound, values, usual.get(bound.option), things) for bound in rule.bounds]
-    found = [option for option in options if option is not None]
-    unused = [
-        Option(bound.option, None)
-        for bound, option in zip(rule.bounds, options, strict=True)
-        if option is None and usual.get(bound.option) is not None
+    """Return the filter with limits that drop a small share of the values, or None.
+
+    Every limit is written down: a default that is not would drop records without a word.
+    """
+    kinds = {option.name: option for option in fields(plugins.stages.load(rule.stage))}
+    found = {
+        bound.option: _option(bound, values, kinds[bound.option].default, things)
+        for bound in rule.bounds
+    }
+    if not any(found.values()):
+        return None
+    options = [
+        found[bound.option] or _without_effect(bound, values, kinds[bound.option])
+        for bound in rule.bounds
     ]
-    allowed = [option for option in unused if _may_be_none(plugins, rule.stage, option.name)]
-    return Step(rule.stage, [*given, *found, *allowed]) if found else None
+    return Step(rule.stage, [*given, *(option for option in options if option is not None)])
+
+
+def _without_effect(bound: Bound, values: Sequence[float], kind: Any) -> Option | None:
+    """Return a limit that drops nothing of the sample, or None if there is none by default."""
+    if kind.default is None:
+        return None
+    if "None" in str(kind.type):
+        return Option(bound.option, None, "no limit")
+    if bound.side == "low":
+        return Option(bound.option, outer_limit(values, "low"), "nothing in the sample is below")
+    return Option(bound.option, outer_limit(values, "high"), "nothing in the sample is above")
 
 
 def _option(bound: Bound, values: Sequence[float], usual: Any, things: str) -> Option | None:
@@ -81,12 +102,3 @@ def _option(bound: Bound, values: Sequence[float], usual: Any, things: str) -> O
     if not 0 < share <= _MOST_BY_USUAL_LIMIT:
         return None
     return Option(bound.option, usual, f"the usual limit: {percent(share)} {bound.words}")
-
-
-def _default_options(plugins: Plugins, stage: str) -> dict[str, Any]:
-    return {option.name: option.default for option in fields(plugins.stages.load(stage))}
-
-
-def _may_be_none(plugins: Plugins, stage: str, name: str) -> bool:
-    kinds = {option.name: option.type for option in fields(plugins.stages.load(stage))}
-    return "None" in str(kinds[name])

@@ -56,21 +56,21 @@ class Proposal:
         return "\n".join(self._lines(file)) + "\n"
 
     def _lines(self, file: str) -> Iterator[str]:
-        yield f"# {self.about}"
-        yield f"# Made by `{self.command}`."
+        yield _comment(self.about)
+        yield _comment(f"Made by `{self.command}`.")
         yield "# The limits are from a sample: look at what they drop, and change them."
         yield "#"
         width = max((len(label) for label, _ in self.findings), default=0)
         for label, text in self.findings:
-            yield f"#   {label.ljust(width)}  {text}"
+            yield _comment(text, f"  {label.ljust(width)}  ")
         yield "#"
         for command, what in (
             (f"curate preview {file} --html", "see what it keeps and drops"),
             (f"curate run {file}", "run it; run it again to resume"),
         ):
-            yield f"#   {command.ljust(32)}  {what}"
+            yield _comment(what, f"  {command.ljust(32)}  ")
         yield ""
-        yield f"name: {self.name}"
+        yield f"name: {yaml_value(self.name)}"
         yield ""
         yield "input:"
         yield from _step_lines(self.input, "  ")
@@ -89,7 +89,7 @@ class Proposal:
             if number:
                 yield ""
             if step.comment:
-                yield f"  # {step.comment}"
+                yield f"  {_comment(step.comment)}"
             first, *others = _step_lines(step, "    ")
             yield f"  - {first.strip()}"
             yield from others
@@ -99,14 +99,21 @@ def _step_lines(step: Step, indent: str) -> Iterator[str]:
     yield f"{indent}{step.kind}: {step.stage}"
     for option in step.options:
         line = f"{indent}{option.name}: {yaml_value(option.value)}"
-        yield f"{line.ljust(_COMMENT_AT - 2)}  # {option.comment}" if option.comment else line
+        comment = f"  {_comment(option.comment)}" if option.comment else ""
+        yield f"{line.ljust(_COMMENT_AT - 2)}{comment}" if comment else line
+
+
+def _comment(text: str, before: str = "") -> str:
+    """Return a comment in one line: names of files and columns may contain line breaks."""
+    shown = "".join(sign if sign.isprintable() else " " for sign in before + text)
+    return f"# {shown}".rstrip()
 
 
 def yaml_value(value: Any) -> str:
     """Return a value as YAML in one line."""
     if isinstance(value, str):
         is_plain = _PLAIN.fullmatch(value) and value.lower() not in _RESERVED
-        return value if is_plain else json.dumps(value, ensure_ascii=False)
+        return value if is_plain else json.dumps(value, ensure_ascii=not value.isprintable())
     if isinstance(value, list):
         return f"[{', '.join(map(yaml_value, value))}]"
     return json.dumps(value)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from math import ceil, floor, isfinite, log10
+from typing import Literal
 
 _MOST_DIGITS = 9
 """Digits after the point; what is smaller counts as zero."""
@@ -31,6 +32,13 @@ def upper_limit(ordered: Sequence[float], share: float, *, whole: bool = False) 
         return None
     limit = _rounded(quantile(ordered, 1 - share), ceil, whole=whole)
     return limit if ordered[-1] > limit else None
+
+
+def outer_limit(ordered: Sequence[float], side: Literal["low", "high"]) -> float:
+    """Return a round limit that no value is beyond."""
+    if side == "low":
+        return _rounded(ordered[0], floor, whole=False)
+    return _rounded(ordered[-1], ceil, whole=False)
 
 
 def _rounded(value: float, rounding: Callable[[float], float], *, whole: bool) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from curator_core import DocumentBatch
-from curator_core.errors import InputError
+from curator_core.errors import InputError, PluginError
 from curator_core.io.compression import compression_of
 
 from curator_cli.inspection.columns import (
@@ -19,13 +19,9 @@ from curator_cli.inspection.columns import (
 from curator_cli.inspection.context import InspectionContext
 from curator_cli.inspection.duplicates import find_duplicates
 from curator_cli.inspection.formats import PARQUET, WARC, WET
-from curator_cli.inspection.limits import Bound, LimitRule, limit_step
+from curator_cli.inspection.limits import FEWEST, TOO_FEW, Bound, LimitRule, limit_step
 from curator_cli.inspection.proposal import Option, Proposal, Step
-from curator_cli.inspection.quantiles import (
-    finite,
-    percent,
-    typical,
-)
+from curator_cli.inspection.quantiles import finite, percent, typical
 from curator_cli.inspection.sampling import (
     SampledRecords,
     make_stage,
@@ -45,8 +41,6 @@ _MOST_BYTES_OF_FILE = 8_000_000
 
 _MOST_BYTES_READ = 64_000_000
 _MOST_TEXT = 20_000_000
-_FEWEST = 20
-"""Fewer documents say too little about the others to derive limits from them."""
 
 _CLEANERS = {
     "text.unicode_reformatter": "Repair wrongly decoded characters",
@@ -114,6 +108,8 @@ def propose_text(context: InspectionContext) -> Proposal:
             *documents.findings(),
         ],
     )
+    if len(documents.texts) < FEWEST:
+        proposal.notes.append(TOO_FEW)
     _offer_deduplication(context, proposal, found.name)
     return proposal
 
@@ -133,7 +129,10 @@ def _read(context: InspectionContext) -> tuple[DocumentBatch, SampledRecords]:
         why = f": {sample.failures[0]}" if sample.failures else ""
         raise InputError(f"no records could be read from {context.group}{why}")
     if context.group.format is WARC:
-        pages = run_stage(make_stage(context.plugins, "text.html_extractor"), batch)
+        extractor = make_stage(context.plugins, "text.html_extractor")
+        if problems := problems_of(extractor):
+            raise PluginError(f"{context.group}: {problems[0]}")
+        pages = run_stage(extractor, batch)
         batch = pages[0] if pages else batch
         sample = SampledRecords(batch.to_pylist(), sample.sources, sample.failures)
     return batch, sample
@@ -185,7 +184,7 @@ class _Documents:
 
     def steps(self, pair: tuple[Column, Column] | None) -> list[Step]:
         steps = list(self._cleaners())
-        if len(self.texts) < _FEWEST:
+        if len(self.texts) < FEWEST:
             return steps
         steps += self._language_step()
         things = "answers" if pair else "documents"
