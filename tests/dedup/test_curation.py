@@ -17,6 +17,8 @@ from curator_core import (
     JsonlWriter,
     LocalExecutor,
     Mixed,
+    ParquetReader,
+    Pipeline,
     PipelineError,
     ProcessingStage,
     Rejected,
@@ -50,7 +52,8 @@ class Shorter(ProcessingStage[DocumentBatch, DocumentBatch]):
         ]
         good = [row for row in range(len(texts)) if row not in {r.row for r in rejected}]
         kept = [row for row in good if len(texts[row]) <= self.length]
-        dropped = [Dropped("too long", len(good) - len(kept))] if len(kept) < len(good) else []
+        long = [row for row in good if row not in kept]
+        dropped = [Dropped("too long", len(long), task.take(long))] if long else []
         return Mixed([task.take(kept), *dropped, *rejected])  # type: ignore[list-item]
 
 
@@ -216,6 +219,23 @@ def test_a_record_that_failed_is_retried_and_compared_with_all_others(
     found = sorted(record["text"] for record in records_in(tmp_path / "out"))
     assert found == ["a broken ash", "an elm", "an oak"]
     assert not list(Path(made.work_dir).rglob("*.parquet"))
+
+
+def test_each_part_writes_what_it_drops_to_a_folder(raw: Path, tmp_path: Path) -> None:
+    steps = [
+        JsonlReader(str(raw)),
+        Shorter(128),
+        ExactDeduplicationWorkflow.step("exact"),
+        Shorter(124).with_(name="shortest"),
+        JsonlWriter(str(tmp_path / "out"), dropped_path=str(tmp_path / "dropped")),
+    ]
+    Curation(steps).run(HERE)
+
+    dropped = tmp_path / "dropped"
+    first = Pipeline(stages=[ParquetReader(str(dropped / "1-stages"))]).run(HERE).to_arrow()
+    last = Pipeline(stages=[JsonlReader(str(dropped / "3-stages"))]).run(HERE).to_arrow()
+    assert min(map(len, first["text"].to_pylist())) > 128
+    assert {len(text) for text in last["text"].to_pylist()} <= {125, 126, 127, 128}
 
 
 def test_it_stops_where_nothing_is_left(raw: Path, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class Made:
     def __init__(self, facts: dict[str, Any]) -> None:
         self.facts = facts
         self.recipe = yaml.safe_load(Path(facts["recipe"]).read_text())
-        self.stages = [step["stage"] for step in self.recipe["steps"]]
+        self.stages = [step["stage"] for step in self.recipe["steps"] if "stage" in step]
 
     def step(self, stage: str) -> dict[str, Any]:
         found: dict[str, Any] = next(one for one in self.recipe["steps"] if one["stage"] == stage)
@@ -90,7 +90,7 @@ def test_json_lines_with_odd_column_names(make: Callable[..., Made]) -> None:
     assert made.recipe["input"]["text_field"] == "Seitentext"
     assert made.step("text.word_count_filter")["min_words"] > 2
     kept = made.records()
-    assert 90 <= len(kept) <= 108
+    assert 30 <= len(kept) <= 60  # the same texts are in both files
     assert set(kept[0]) >= {"uid", "page_url", "Seitentext", "tags"}
     assert "2 failures" in made.facts["findings"]["sample"]
     assert "exact" in made.facts["findings"]["duplicates"]
@@ -106,7 +106,7 @@ def test_the_comment_of_a_limit_is_what_it_drops(make: Callable[..., Made]) -> N
     assert f"# {limit - 1} % of your documents are shorter" in text or (
         f"# {limit - 1}.0 % of your documents are shorter" in text
     )
-    dropped = made.records("output/data/dropped/*.jsonl")
+    dropped = made.records("output/data/dropped/**/*.jsonl")
     assert sum("fewer than" in json.dumps(row) for row in dropped) >= limit - 1
 
 
@@ -349,9 +349,8 @@ def test_the_output_is_not_below_a_parent_that_is_read(
         assert yaml.safe_load(Path("r.yaml").read_text())["output"]["path"].startswith("_output/")
 
 
-def test_deduplication_may_be_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deduplication_is_a_step() -> None:
     write_jsonl(Path("data/a.jsonl"), "body", texts(30))
-    monkeypatch.setattr(text, "DEDUPLICATION_AS_STEP", True)
     proposal = inspect_files("data", None, "data", plugins())
     steps = yaml.safe_load(proposal.to_yaml("data.yaml"))["steps"]
     assert steps[-1] == {"workflow": "dedup.fuzzy", "text_field": "body"}

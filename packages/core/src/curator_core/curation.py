@@ -186,7 +186,10 @@ class Curation(Workflow):
             else:
                 self._add_workflow(parts, stages, step)
                 stages = []
-        pipeline = self._pipeline(len(parts) + 1, [*self._reader(parts), *stages])
+        number = len(parts) + 1
+        if number > 1 and stages:
+            stages[-1] = self._with_dropped_path(stages[-1], number)
+        pipeline = self._pipeline(number, [*self._reader(parts), *stages])
         return [*parts, StagesPart(pipeline)]
 
     def _add_workflow(
@@ -199,8 +202,18 @@ class Curation(Workflow):
         folder = self._folder(f"{number}-records")
         part = self._workflow_part(number + 1, step, folder)
         writer = part.workflow.step_writer(folder).with_(name="intermediate_writer")
+        writer = self._with_dropped_path(writer, number)
         pipeline = self._pipeline(number, [*self._reader(parts), *stages, writer])
         parts += [StagesPart(pipeline, folder), part]
+
+    def _with_dropped_path(self, writer: AnyStage, number: int) -> AnyStage:
+        """Have each part write dropped records to a folder of its own, if the last writer does."""
+        folder = getattr(self.steps[-1], "dropped_path", None)
+        if not folder or not hasattr(writer, "dropped_path"):
+            return writer
+        changed: Any = writer.with_()
+        changed.dropped_path = join(str(folder), f"{number}-stages")
+        return changed  # type: ignore[no-any-return]
 
     def _workflow_part(self, number: int, step: WorkflowStep, folder: str) -> WorkflowPart:
         name = f"{number}-{step.name}"

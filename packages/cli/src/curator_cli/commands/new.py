@@ -51,7 +51,7 @@ def new(screen: Screen, file: str | None, path: str, goal: str | None, force: bo
     proposal = inspect_files(path, goal, name, plugins())
     proposal.command = _command(path, goal)
     text = proposal.to_yaml(quote(str(target)))
-    plan = load_recipe(text).pipeline().build()
+    plan = load_recipe(text).first_pipeline().build()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")

@@ -31,9 +31,6 @@ from curator_cli.inspection.sampling import (
     sample_batch,
 )
 
-DEDUPLICATION_AS_STEP = False
-"""Whether recipes may have workflows as steps. If not, the command is shown as the next one."""
-
 _RECORDS, _FEWEST_PARTS = 500, 32
 _PART_BYTES = 1_000_000
 _MOST_BYTES_OF_FILE = 8_000_000
@@ -269,16 +266,11 @@ def _propose_chats(
 
 
 def _offer_deduplication(context: InspectionContext, proposal: Proposal, column: str) -> None:
-    """Add deduplication as a step, or as the command to run next."""
+    """Add deduplication as a step, or say how to get it."""
     if "dedup.fuzzy" not in context.plugins.workflows:
         proposal.notes.append("to remove near duplicates: pip install curator-dedup")
         return
-    if DEDUPLICATION_AS_STEP:
-        options = [] if column == "text" else [Option("text_field", column)]
-        proposal.steps.append(
-            Step("dedup.fuzzy", options, "Documents with nearly the same words.", "workflow")
-        )
-        return
-    field = "" if column == "text" else f" --text-field {column}"
-    command = f"curate dedup fuzzy {context.output}/kept {context.output}/unique{field}"
-    proposal.next_commands.append(command)
+    options = [] if column == "text" else [Option("text_field", column)]
+    proposal.steps.append(
+        Step("dedup.fuzzy", options, "Documents with nearly the same words.", "workflow")
+    )
