@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from pagekit import DOCS, REPOSITORY, blocks_of, follow, lacking
+from pagekit import DOCS, REPOSITORY, blocks_of, follow, missing_packages
 
 GUIDES = [
     REPOSITORY / "README.md",
@@ -14,7 +14,7 @@ GUIDES = [
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
 def test_a_guide_can_be_followed(guide: Path, tmp_path: Path) -> None:
-    if missing := lacking(blocks_of(guide.read_text())):
+    if missing := missing_packages(blocks_of(guide.read_text())):
         pytest.skip(f"needs {', '.join(sorted(missing))}")
     follow(guide, tmp_path)
 

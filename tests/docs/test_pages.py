@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from curator_core.plugins.registry import plugins
-from pagekit import DOCS, REPOSITORY, Block, Desk, blocks_of, follow, lacking
+from pagekit import DOCS, REPOSITORY, Block, PageRunner, blocks_of, follow, missing_packages
 
 PROSE = (
     "The harbour was quiet in the early morning, and the boats lay still on the water. A woman "
@@ -42,7 +42,7 @@ def raw_pages_in(folder: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
-    if missing := lacking(PAGES[page]):
+    if missing := missing_packages(PAGES[page]):
         pytest.skip(f"needs {', '.join(sorted(missing))}")
     raw_pages_in(tmp_path)
     follow(DOCS / page, tmp_path)
@@ -69,17 +69,17 @@ def test_every_kind_of_block_is_known() -> None:
 
 
 def test_a_page_that_is_wrong_is_noticed(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    desk.follow(Block("bash", "", "mkdir raw\ncd raw\n"))
-    assert desk.folder == tmp_path / "raw"
-    desk.follow(Block("bash", "", "echo 3 files in 4.2 s\n"))
-    desk.follow(Block("text", "", "3 files   in 17 s\n"))
+    runner = PageRunner(tmp_path)
+    runner.follow(Block("bash", "", "mkdir raw\ncd raw\n"))
+    assert runner.folder == tmp_path / "raw"
+    runner.follow(Block("bash", "", "echo 3 files in 4.2 s\n"))
+    runner.follow(Block("text", "", "3 files   in 17 s\n"))
     with pytest.raises(AssertionError, match="not printed: \\['4'\\]"):
-        desk.follow(Block("text", "", "4 files in 4.2 s\n"))
+        runner.follow(Block("text", "", "4 files in 4.2 s\n"))
     with pytest.raises(AssertionError, match="not_there"):
-        desk.follow(Block("bash", "", "curate run not_there.yaml\n"))
+        runner.follow(Block("bash", "", "curate run not_there.yaml\n"))
     with pytest.raises(AssertionError, match="name 'y' is not defined"):
-        desk.follow(Block("python", "", "print(y)\n"))
+        runner.follow(Block("python", "", "print(y)\n"))
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:

@@ -39,8 +39,8 @@ def blocks_of(text: str) -> list[Block]:
     return [Block(*found) for found in FENCE.findall(text)]
 
 
-class Desk:
-    """Where a page is followed; `cd` in one block holds for the next."""
+class PageRunner:
+    """Run the blocks of a page in a folder; `cd` in one block holds for the next."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -118,7 +118,7 @@ def words_of(text: str) -> tuple[Counter[str], Counter[str]]:
     return facts, Counter(tokens) - facts
 
 
-def lacking(blocks: list[Block]) -> set[str]:
+def missing_packages(blocks: list[Block]) -> set[str]:
     """Packages that a page needs, and that this environment does not have."""
     text = "".join(block.text for block in blocks)
     named = set(re.findall(r"^(?:from|import) (curator_\w+)", text, re.M))
@@ -154,6 +154,6 @@ def is_installed(name: str) -> bool:
 
 
 def follow(page: Path, folder: Path) -> None:
-    desk = Desk(folder)
+    runner = PageRunner(folder)
     for block in blocks_of(page.read_text()):
-        desk.follow(block)
+        runner.follow(block)
