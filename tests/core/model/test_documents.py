@@ -141,3 +141,13 @@ def test_the_size_is_that_of_the_data_it_holds_now() -> None:
     assert 100 < batch.num_bytes < 200
     batch.data = texts("a" * 1000).data
     assert 1000 < batch.num_bytes < 1100
+
+
+def test_records_with_invalid_utf8_can_be_described() -> None:
+    texts = pa.array([b"good", b"bad \xff", None], pa.binary()).view(pa.string())
+    batch = DocumentBatch(pa.table({"text": texts, "n": [1, 2, 3]}))
+    assert batch.describe_items() == [
+        {"text": "good", "n": 1},
+        {"text": "bad \ufffd", "n": 2},
+        {"text": None, "n": 3},
+    ]

@@ -14,7 +14,7 @@ FEWEST = 20
 
 TOO_FEW = f"fewer than {FEWEST} records: too few to derive limits from"
 
-_MOST_BY_USUAL_LIMIT = 0.2
+_MOST_BY_USUAL_LIMIT = 0.1
 """If the usual limit would drop more than this share, it does not suit the data."""
 
 

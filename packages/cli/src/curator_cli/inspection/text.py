@@ -86,11 +86,7 @@ def propose_text(context: InspectionContext) -> Proposal:
     pair = prompt_and_answer(columns) if context.goal == "sft" else None
     found = pair[1] if pair else text_column(columns)
     if found is None:
-        names = ", ".join(f"{one.name} ({one.kind})" for one in columns) or "none"
-        raise InputError(
-            f"no column of {context.group.paths[0]} holds text; its columns are {names}; "
-            f"choose other files with --from"
-        )
+        raise _without_text(context, columns)
     documents = _Documents(context, batch, found.name)
     proposal = Proposal(
         context.name,
@@ -109,6 +105,16 @@ def propose_text(context: InspectionContext) -> Proposal:
         proposal.notes.append(TOO_FEW)
     _offer_deduplication(context, proposal, found.name)
     return proposal
+
+
+def _without_text(context: InspectionContext, columns: Sequence[Column]) -> InputError:
+    names = ", ".join(f"{one.name} ({one.kind})" for one in columns) or "none"
+    has_files = any(one.kind in ("bytes", "object") for one in columns)
+    hint = "; for pictures in Parquet, use image.parquet_reader" if has_files else ""
+    return InputError(
+        f"no column of {context.group.paths[0]} holds text; its columns are {names}{hint}; "
+        "choose other files with --from"
+    )
 
 
 def _read(context: InspectionContext) -> tuple[DocumentBatch, SampledRecords]:

@@ -62,7 +62,11 @@ class DocumentBatch(Task["pa.Table"]):
         return notebook_view("batch", self)
 
     def describe_items(self) -> list[dict[str, Any]]:
-        return self.to_pylist()
+        """Return the records, with invalid UTF-8 replaced."""
+        try:
+            return self.to_pylist()
+        except UnicodeDecodeError:
+            return _with_valid_texts(self.data).to_pylist()  # type: ignore[no-any-return]
 
     def to_pylist(self) -> list[dict[str, Any]]:
         return list(self.data.to_pylist())
@@ -116,3 +120,17 @@ class DocumentBatch(Task["pa.Table"]):
         end = 8 + int.from_bytes(payload[:8], "big")
         with pa.ipc.open_stream(payload[end:]) as stream:
             return cls(stream.read_all(), **json.loads(payload[8:end]))
+
+
+def _with_valid_texts(table: "pa.Table") -> "pa.Table":
+    import pyarrow as pa
+
+    columns = []
+    for column in table.columns:
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            encoded = column.cast(pa.large_binary()).to_pylist()
+            texts = [None if one is None else one.decode("utf-8", "replace") for one in encoded]
+            columns.append(pa.array(texts, pa.large_string()))
+        else:
+            columns.append(column)
+    return pa.table(columns, names=table.column_names)
