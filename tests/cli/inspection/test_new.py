@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from curator_cli.app import call
-from curator_cli.inspection import text
+from curator_cli.inspection import text as text_recipes
 from curator_cli.inspection.inspect import inspect_files
 from curator_core.plugins.registry import plugins
 
@@ -129,6 +129,21 @@ def test_csv(make: Callable[..., Made]) -> None:
     made = make()
     assert made.recipe["input"]["text_field"] == "review"
     assert set(made.records()[0]) >= {"nr", "review", "stars"}
+
+
+def test_large_text_files_are_many_documents(make: Callable[..., Made]) -> None:
+    Path("data/a.txt").write_text("\n\n".join(texts(40) * 100))
+    made = make()
+    assert made.recipe["input"]["unit"] == "paragraph"
+    assert len(made.records()) > 1000
+
+
+def test_small_text_files_are_documents(make: Callable[..., Made]) -> None:
+    for number, text in enumerate(texts(30)):
+        Path(f"data/{number}.txt").write_text(text)
+    made = make()
+    assert "unit" not in made.recipe["input"]
+    assert 25 <= len(made.records()) <= 28
 
 
 def test_warc(make: Callable[..., Made]) -> None:

@@ -247,6 +247,7 @@ def test_a_pipeline_previews_itself(tmp_path: Path) -> None:
     found = Pipeline("trial", stages=[JsonlReader(str(tmp_path / "in"))]).preview(n=3)
     assert found.kept == 3
     assert str(found).splitlines()[0] == "trial: 3 records from 3 files"
+    assert repr(found) == str(found)
 
 
 def test_the_content_of_files_is_not_shown() -> None:

@@ -18,7 +18,7 @@ from curator_cli.inspection.columns import (
 )
 from curator_cli.inspection.context import InspectionContext
 from curator_cli.inspection.duplicates import find_duplicates
-from curator_cli.inspection.formats import PARQUET, WARC, WET
+from curator_cli.inspection.formats import PARQUET, PLAIN, WARC, WET, first_bytes
 from curator_cli.inspection.limits import FEWEST, TOO_FEW, Bound, LimitRule, limit_step
 from curator_cli.inspection.proposal import Option, Proposal, Step
 from curator_cli.inspection.quantiles import finite, percent, typical
@@ -38,6 +38,9 @@ _MOST_BYTES_OF_FILE = 8_000_000
 
 _MOST_BYTES_READ = 64_000_000
 _MOST_TEXT = 20_000_000
+
+_LARGE_TEXT = 1_000_000
+"""Bytes of a text file that is hardly one document."""
 
 _CLEANERS = {
     "text.unicode_reformatter": "Repair wrongly decoded characters",
@@ -124,6 +127,7 @@ def _read(context: InspectionContext) -> tuple[DocumentBatch, SampledRecords]:
     part = _PART_BYTES if can_divide else _MOST_BYTES_OF_FILE
     paths = context.chosen(_RECORDS, _MOST_BYTES_READ, part)
     options: dict[str, Any] = {} if is_archive else {"text_field": None}
+    options |= {option.name: option.value for option in _unit(context)}
     reader = make_stage(
         context.plugins, context.reader, file_paths=paths, blocksize=_PART_BYTES, **options
     )
@@ -148,10 +152,20 @@ def _extraction(context: InspectionContext) -> list[Step]:
 
 
 def _input(context: InspectionContext, text: Column) -> Step:
-    options = context.input_options()
+    options = [*context.input_options(), *_unit(context)]
     if context.group.format not in (WARC, WET) and text.name != "text":
         options.append(Option("text_field", text.name, f"{text.words:.0f} words on average"))
     return Step(context.reader, options)
+
+
+def _unit(context: InspectionContext) -> list[Option]:
+    """Return what a document is in large text files: as a whole they would be too long."""
+    sizes = context.group.sizes
+    if context.group.format is not PLAIN or max(sizes.values()) < _LARGE_TEXT:
+        return []
+    largest = max(sizes, key=lambda path: sizes[path])
+    unit = "paragraph" if b"\n\n" in first_bytes(largest) else "line"
+    return [Option("unit", unit, "of large files; or line, paragraph, file")]
 
 
 def _output(context: InspectionContext) -> Step:

@@ -12,7 +12,7 @@ from curator_core.preview.records import Record, RecordPreview, StagePreview
 _MOST_KEPT = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Preview:
     """A sample, the stages that it passed through, and what is left of it.
 
@@ -32,6 +32,9 @@ class Preview:
 
     def __str__(self) -> str:
         return "\n".join("".join(text for text, _ in line) for line in self.lines())
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def lines(
         self, width: int = 80, *, colored: bool = False, brief: bool = False
