@@ -323,6 +323,13 @@ def test_records_without_a_text(capfd: pytest.CaptureFixture[str]) -> None:
     assert "n (number), ok (boolean)" in message
 
 
+def test_records_that_cannot_be_read(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("data/a.jsonl").write_text("no json\n" * 30)
+    message = refused(capfd, "--from", "data")
+    assert "1 JSON Lines file" in message
+    assert "not JSON" in message
+
+
 def test_prompts_and_answers(make: Callable[..., Made]) -> None:
     rows = [{"instruction": "Explain this. " * 60, "output": text} for text in texts(60)]
     Path("data/a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

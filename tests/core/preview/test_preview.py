@@ -1,7 +1,7 @@
 """Previews: a sample passes through the stages, and nothing is written."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -12,6 +12,7 @@ from curator_core.errors import StageError
 from curator_core.io.readers import JsonlReader
 from curator_core.io.writers import JsonlWriter
 from curator_core.model.stages import AnyStage
+from curator_core.model.tasks import Mixed
 from curator_core.preview import Preview, preview
 
 
@@ -203,6 +204,19 @@ class AtLeast(ProcessingStage[DocumentBatch, DocumentBatch]):
         if self.score_field:
             task = task.with_data(task.data.append_column(self.score_field, scores))
         return task.keep([self.keeps(n) for n in scores.to_pylist()], "too small")
+
+
+class Merged(ProcessingStage[DocumentBatch, DocumentBatch]):
+    batch_size = 100
+
+    def process_batch(self, tasks: Sequence[DocumentBatch]) -> Mixed[DocumentBatch]:
+        return Mixed([DocumentBatch.from_pylist([{"of": len(tasks)}])])
+
+
+def test_merged_records_are_shown_as_they_are() -> None:
+    found = seen(Merged(), records=4)
+    assert (found.rest, found.examples) == ([{"of": 4}], [])
+    assert "of 4" in str(found)
 
 
 def test_a_drop_shows_the_value_and_the_limit_that_it_breaks() -> None:

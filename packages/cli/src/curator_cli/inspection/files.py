@@ -92,14 +92,15 @@ def _format_of(extension: str, files: Sequence[str]) -> Format | None:
     named = format_by_name(files[0])
     if named is not None and not needs_a_look(extension):
         return named
-    found = Counter(map(format_by_content, chosen_by_hash(files, _MOST_LOOKED_AT)))
-    most = found.most_common(1)[0][0]
-    if most is None and named is not None and any(map(_is_damaged, files[:_MOST_LOOKED_AT])):
-        return named
-    return most
+    chosen = chosen_by_hash(files, _MOST_LOOKED_AT)
+    found = Counter(kind for path in chosen if (kind := format_by_content(path)) is not None)
+    if found:
+        return found.most_common(1)[0][0]
+    is_certain = extension.startswith((".jsonl", ".ndjson")) or any(map(_is_empty, chosen))
+    return named if is_certain else None
 
 
-def _is_damaged(path: str) -> bool:
+def _is_empty(path: str) -> bool:
     """Return whether there is nothing to recognize: the reader will report it."""
     return not first_bytes(path)
 

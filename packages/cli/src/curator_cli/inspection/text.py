@@ -133,8 +133,10 @@ def _read(context: InspectionContext) -> tuple[DocumentBatch, SampledRecords]:
     )
     batch, sample = sample_batch([reader], _RECORDS, max(_FEWEST_PARTS, len(paths)))
     if batch.num_items == 0:
-        why = f": {sample.failures[0]}" if sample.failures else ""
-        raise InputError(f"no records could be read from {context.group}{why}")
+        why = sample.failures[0] if sample.failures else "they hold none"
+        raise InputError(
+            f"no records could be read from {context.group}: {why}; name other files with --from"
+        )
     if context.group.format is WARC:
         extractor = make_stage(context.plugins, "text.html_extractor")
         if problems := problems_of(extractor):
