@@ -17,7 +17,6 @@ from curator_core import (
     JsonlWriter,
     LocalExecutor,
     Mixed,
-    ParquetReader,
     Pipeline,
     PipelineError,
     ProcessingStage,
@@ -232,7 +231,7 @@ def test_each_part_writes_what_it_drops_to_a_folder(raw: Path, tmp_path: Path) -
     Curation(steps).run(HERE)
 
     dropped = tmp_path / "dropped"
-    first = Pipeline(stages=[ParquetReader(str(dropped / "1-stages"))]).run(HERE).to_arrow()
+    first = Pipeline(stages=[JsonlReader(str(dropped / "1-stages"))]).run(HERE).to_arrow()
     last = Pipeline(stages=[JsonlReader(str(dropped / "3-stages"))]).run(HERE).to_arrow()
     assert min(map(len, first["text"].to_pylist())) > 128
     assert {len(text) for text in last["text"].to_pylist()} <= {125, 126, 127, 128}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypedDict, Unpack
+from typing import Any, TypeAlias, TypedDict, Unpack, cast
 
 from curator_core.errors import PipelineError, ResumeError, reason_of
 from curator_core.io.filesystems import base_name, join, open_filesystem
@@ -31,6 +31,7 @@ Step: TypeAlias = AnyStage | WorkflowStep
 
 _FINISHED = "finished.json"
 _PARTS = "curation.json"
+_INTERMEDIATE_WRITER = "intermediate_writer"
 
 
 class PipelineSettings(TypedDict, total=False):
@@ -201,7 +202,7 @@ class Curation(Workflow):
             return
         folder = self._folder(f"{number}-records")
         part = self._workflow_part(number + 1, step, folder)
-        writer = part.workflow.step_writer(folder).with_(name="intermediate_writer")
+        writer = part.workflow.step_writer(folder).with_(name=_INTERMEDIATE_WRITER)
         writer = self._with_dropped_path(writer, number)
         pipeline = self._pipeline(number, [*self._reader(parts), *stages, writer])
         parts += [StagesPart(pipeline, folder), part]
@@ -213,6 +214,9 @@ class Curation(Workflow):
             return writer
         changed: Any = writer.with_()
         changed.dropped_path = join(str(folder), f"{number}-stages")
+        if changed.name == _INTERMEDIATE_WRITER:  # dropped records have the format of the output
+            changed.dropped_like = cast(Any, self.steps[-1]).with_()
+            changed.dropped_like.dropped_path = changed.dropped_path
         return changed  # type: ignore[no-any-return]
 
     def _workflow_part(self, number: int, step: WorkflowStep, folder: str) -> WorkflowPart:

@@ -49,7 +49,7 @@ def _rounded(value: float, rounding: Callable[[float], float], *, whole: bool) -
     if whole:
         digits = min(0, digits)
     scale = 10.0**digits
-    found = rounding(round(value * scale, 6)) / scale
+    found = rounding(round(value * scale, 9)) / scale
     return int(found) if whole or found == int(found) else round(found, max(0, digits))
 
 

@@ -91,7 +91,7 @@ class Sampler:
         column = "" if table is None else main_column(table, MAIN_COLUMNS)
         if table is None or not column:
             return
-        for row in range(0, table.num_rows, -(-table.num_rows // room)):
+        for row in range(0, table.num_rows, max(1, -(-table.num_rows // room))):
             self._kept[stage_index] += 1
             yield _record(stage_index, table, column, row, is_kept=True)
 

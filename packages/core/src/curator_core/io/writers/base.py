@@ -22,7 +22,7 @@ from curator_core.io.filesystems import (
     nearest_folder,
     open_filesystem,
 )
-from curator_core.io.writers.dropped import DroppedFiles
+from curator_core.io.writers.dropped import DroppedFiles, DropWriter
 from curator_core.model.arrow import rows_at, without_views
 from curator_core.model.documents import DocumentBatch
 from curator_core.model.files import FileGroup, FilePart
@@ -43,6 +43,8 @@ class FileWriter(ProcessingStage[DocumentBatch, FileGroup], ABC):
 
     writes: ClassVar[bool] = True
     compressions: ClassVar[tuple[str, ...]] = ()
+    dropped_like: ClassVar[DropWriter | None] = None
+    """The writer whose format dropped records have, if not this one; a curation sets it."""
 
     path: str
     """Folder to write to."""
@@ -126,7 +128,8 @@ class FileWriter(ProcessingStage[DocumentBatch, FileGroup], ABC):
         written.staged = (*written.staged, draft.staged_file())
 
     def drop_sink(self, worker: WorkerInfo) -> DropSink | None:
-        return DroppedFiles(self, worker) if self.dropped_path else None
+        writer = self.dropped_like or self
+        return DroppedFiles(writer, worker) if writer.dropped_path else None
 
     def check(self) -> Iterator[str]:
         if self.mode not in get_args(Mode):
