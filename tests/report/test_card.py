@@ -96,7 +96,7 @@ def test_the_text_tells_how_the_data_were_made(tmp_path: Path) -> None:
         render_card(run(tmp_path, JsonlWriter(str(tmp_path / "out")), "Of trial."))
     )
     assert "# trial\n\nOf trial." in body
-    assert "| records | 20 | 18 |" in body
+    assert "| documents | 20 | 18 |" in body
     assert f"- Input: `{tmp_path / 'in'}`" in body
     [row] = [line for line in body.splitlines() if line.startswith(r"| long\_texts")]
     assert r"\| a \*table\* \`\`\` of \<b\>" in row

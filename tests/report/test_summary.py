@@ -142,7 +142,7 @@ def test_a_summary_lists_counts_files_and_the_next_step() -> None:
         "clean 90 60 30 0 short",
         "write 60 2 0 0",
         "",
-        "quarantined 1, written down in /out/.curator/my run/quarantine",
+        "quarantined 1, kept in /out/.curator/my run/quarantine",
         "1 in read: not JSON (in.jsonl, line 7)",
         "files 2 files in /out",
         "dropped 2 files in /dropped",
@@ -361,6 +361,6 @@ def test_the_next_command_is_shown_once(tmp_path: Path) -> None:
     record = read_run(run, in_short=True)
     record.result.quarantined = [FAILED]
     record.result.status = "failed"
-    head = render(record).partition("<h2>")[0]
+    head = render(record).partition("<h2 ")[0]
     assert "<code>curate run r.yaml</code>" in head
     assert "retry" not in head

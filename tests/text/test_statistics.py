@@ -84,7 +84,7 @@ def test_report_shows_statistics(tmp_path: Path) -> None:
     run_dir = pipeline(tmp_path).run(HERE).run_dir
     assert run_dir is not None
     page = Path(write_report(run_dir)).read_text()
-    assert "<h2>Data</h2><h3>kept characters</h3><svg" in page
+    assert ">Data</h2><h3>kept characters</h3><svg" in page
     assert "<h3>kept lines</h3>" in page
 
 

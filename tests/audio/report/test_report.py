@@ -133,7 +133,7 @@ def test_durations_are_formatted_for_people() -> None:
 def test_the_report_of_a_run_has_players(tmp_path: Path) -> None:
     done = run(tmp_path, "files", str(tmp_path / "dropped"))
     text = Path(write_report(done)).read_text()
-    _, _, shown = text.partition("<h2>Recordings</h2>")
+    _, _, shown = text.partition(">Recordings</h2>")
     assert shown.index("<h3>Kept</h3>") < shown.index("<h3>Dropped by snr_filter</h3>")
     assert shown.count("<audio controls") == 3
     assert "<td>snr_filter</td><td>2</td><td>3.5 s</td><td>66.7 %</td>" in shown

@@ -12,6 +12,7 @@ from curator_core import (
     LocalExecutor,
     Pipeline,
     RunResult,
+    WorkflowResult,
     processing_stage,
 )
 from curator_core.model import optional_dependencies
@@ -44,6 +45,9 @@ def test_records_files_and_bytes_are_counted_apart(tmp_path: Path) -> None:
     assert read.num_bytes == sum(path.stat().st_size for path in (tmp_path / "in").iterdir())
     assert (written.files, written.records) == (3, 24)
     assert written.num_bytes == sum(Path(path).stat().st_size for path in result.files)
+    totals = result.to_json()["totals"]
+    assert totals["read"]["records"] == 30
+    assert totals["written"]["bytes"] == written.num_bytes
     listing, reading, _, writing = result.stages.values()
     assert [one.files for one in (listing, reading, writing)] == [3, 3, 3]
     assert [one.records_in for one in (listing, reading, writing)] == [0, 0, 24]
@@ -95,7 +99,7 @@ class TestPrint:
         result = pipeline_in(tmp_path).run(HERE)
         lines = [line.split() for line in str(result).splitlines()]
         assert ["kept", "80.0", "%"] in lines
-        assert ["stage", "files", "in", "out", "dropped", "bytes", "out", "why"] in lines
+        assert ["stage", "files", "in", "out", "dropped", "bytes", "why"] in lines
         [row] = [line for line in lines if line[:1] == ["long_texts"]]
         assert row[1:4] == ["30", "24", "6"]
         assert row[-4:] == ["shorter", "than", "20", "characters"]
@@ -123,6 +127,15 @@ class TestPrint:
         (tmp_path / "report.html").touch()
         assert result.report == str(tmp_path / "report.html")
         assert str(tmp_path / "report.html") in str(result)
+
+    def test_shows_the_pipelines_of_a_workflow(self, tmp_path: Path) -> None:
+        runs = {"first": pipeline_in(tmp_path).run(HERE), "then": RunResult()}
+        text = str(WorkflowResult(runs, report="page.html"))
+        head, first, then, *_ = [line.split() for line in text.splitlines()]
+        assert head == ["pipeline", "state", "sources", "read", "written", "files", "time"]
+        assert first[:6] == ["first", "done", "3", "30", "24", "3"]
+        assert then[:2] == ["then", "done"]
+        assert text.endswith("page.html")
 
     def test_shows_a_result_without_anything(self) -> None:
         assert str(RunResult()) == "done in 0.0 s: 0 sources"

@@ -90,7 +90,7 @@ def test_clock_formats_times() -> None:
 def test_the_run_report_has_filmstrips(harbour: Path, tmp_path: Path) -> None:
     run = made(harbour, ClipWriter(str(tmp_path / "out")), tmp_path / "run")
     page = Path(write_report(run)).read_text()
-    _, _, shown = page.partition("<h2>Clips</h2>")
+    _, _, shown = page.partition(">Clips</h2>")
     assert shown.index("<h3>Kept</h3>") < shown.index("<h3>Dropped by freeze_filter</h3>")
     assert len(JPEG.findall(shown)) == 3
     assert "0:08.0-0:12.0 <b>frozen" in shown

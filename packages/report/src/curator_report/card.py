@@ -168,14 +168,16 @@ def _blocks(record: RunRecord) -> Iterator[str]:
 def _totals(record: RunRecord) -> Iterator[str]:
     totals = totals_of(record.result.stages)
     read, written = totals.read, totals.written
-    before, after = _amount(read), _amount(written)
+    first, last = record.facts.get("records") or ("record", "record")
+    noun = f"{last}s" if first == last else f"{first}s, {last}s"
+    before, after = _amount(read, noun), _amount(written, noun)
     rows = [(name, before.get(name, ""), after[name]) for name in after if after[name]]
     if rows:
         yield "## Totals\n\n" + _table(("", "before", "after"), rows)
 
 
-def _amount(amount: Amount) -> dict[str, str]:
-    found = {"records": count(amount.records)}
+def _amount(amount: Amount, noun: str) -> dict[str, str]:
+    found = {noun: count(amount.records)}
     if amount.words:
         found["words, about"] = estimate(amount.words)
     if amount.playing_ms:

@@ -81,8 +81,9 @@ def _rows(before: dict[str, Any], record: RunRecord) -> Iterator[list[str]]:
             continue
         old = StageCounts.from_json(stages_before[name])
         for what, was, has in (
-            ("in", old.items_in, counts.items_in),
-            ("out", old.items_out, counts.items_out),
+            ("files", old.files, counts.files),
+            ("in", old.records_in, counts.records_in),
+            ("out", old.records_out, counts.records_out),
             ("dropped", old.items_dropped, counts.items_dropped),
             ("failed", _failed(old), _failed(counts)),
         ):

@@ -1,11 +1,11 @@
 """Distributions of length, language and scores, before and after a run."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from curator_core.model.contents import CHARACTERS, LANGUAGE, SECONDS, WORDS, Contents
-from curator_core.model.formatting import share
+from curator_core.model.formatting import count, share
 from curator_core.model.scores import Bins, edges_of
 from curator_core.run.totals import Amount, RunTotals
 
@@ -77,7 +77,7 @@ def _figure(name: str, before: Amount, after: Amount) -> DistributionFigure | No
     new = _scaled(_numbers(after).get(name, {}), after.records)
     is_length = name in (CHARACTERS, WORDS, SECONDS)
     title = f"Length in {name}" if is_length else name
-    caption = "; ".join(_medians(old, new))
+    caption = "; ".join(_medians(old, new, count if is_length else number))
     histogram = overlaid_histogram(old, new, f"{title}: {caption}")
     unit = f"{name} per record" if is_length else name
     return DistributionFigure(title, unit, caption, histogram) if histogram else None
@@ -91,12 +91,11 @@ def _scaled(bins: Bins, records: int) -> Bins:
     return {place: max(1, round(times * records / total)) for place, times in bins.items()}
 
 
-def _medians(before: Bins, after: Bins) -> Iterator[str]:
+def _medians(before: Bins, after: Bins, text: Callable[[float], str]) -> Iterator[str]:
     for bins, name in ((before, "read"), (after, "written")):
         if bins:
-            yield f"{name}: median {number(quantile(bins, 0.5))}"
-            low, high = quantile(bins, 0.05), quantile(bins, 0.95)
-            yield f"90 % from {number(low)} to {number(high)}"
+            low, median, high = (text(quantile(bins, part)) for part in (0.05, 0.5, 0.95))
+            yield f"{name}: median {median}, 90 % from {low} to {high}"
 
 
 def quantile(bins: Bins, part: float) -> float:

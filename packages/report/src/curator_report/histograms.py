@@ -105,7 +105,7 @@ class Histogram:
         for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
             if self.highest >= limit:
                 return f"{self.highest / (1e3 if unit == 'k' else limit):.3g}{unit}"
-        return number(self.highest)
+        return f"{self.highest:.0f}" if self.highest >= 10 else number(self.highest)
 
     def to_html(self) -> str:
         return render_part("plots", "histogram", self)

@@ -78,6 +78,8 @@ def _environment() -> "Environment":
 
 def breakable(name: Any) -> SafeHtml:
     """Escape a name, and let browsers break lines after its underscores instead of in words."""
+    if hasattr(name, "__html__"):
+        return SafeHtml(name)
     return SafeHtml(escape(redact(str(name))).replace("_", "_<wbr>"))
 
 

@@ -106,7 +106,7 @@ def result_html(result: "RunResult") -> str:
         ]
         for name, counts in list(result.stages.items())[:_MOST_STAGES]
     ]
-    head = ("stage", "files", "in", "out", "dropped", "failed", "bytes out", "time in it")
+    head = ("stage", "files", "in", "out", "dropped", "failed", "bytes", "time in it")
     summary = Summary("the run", result)
     reasons = [f"{count(items)} {stage}: {reason}" for stage, reason, items in
                drop_reasons(result.stages)[:_MOST_ROWS]]  # fmt: skip

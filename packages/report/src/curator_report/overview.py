@@ -114,14 +114,21 @@ def costs(record: RunRecord) -> Iterator[str]:
     """Yield the time the run took, and the CPU and GPU time that its stages used."""
     result = record.result
     yield f"{duration(result.seconds)} wall time"
+    at_least = "at least " * _is_partly_unknown(record)
     if cpu_s := sum(usage.cpu_s for usage in result.usages.values()):
-        yield f"{_hours(cpu_s)} CPU time"
+        yield f"{at_least}{_hours(cpu_s)} CPU time"
     if gpu_s := _gpu_seconds(result.usages, record.facts.get("needs") or {}):
-        yield f"{_hours(gpu_s)} GPU time"
+        yield f"{at_least}{_hours(gpu_s)} GPU time"
     peaks = [usage.used_bytes for usage in result.nodes.values()]
     if peaks:
         nodes = "" if len(peaks) == 1 else f" on the fullest of {len(peaks)} nodes"
         yield f"at most {size(max(peaks))} memory{nodes}"
+
+
+def _is_partly_unknown(record: RunRecord) -> bool:
+    """Return whether an attempt was killed, which cannot record what it used."""
+    counted_s = sum(counts.seconds for counts in record.result.stages.values())
+    return counted_s > 1.05 * sum(usage.seconds for usage in record.result.usages.values()) + 0.1
 
 
 def _gpu_seconds(usages: Mapping[str, Usage], needs: Mapping[str, Mapping[str, float]]) -> float:

@@ -68,7 +68,7 @@ class Summary:
         failures = group_failures(self.result.quarantined)
         if not failures:
             return []
-        where = f", written down in {self.result.run_dir}/quarantine" if self.result.run_dir else ""
+        where = f", kept in {self.result.run_dir}/quarantine" if self.result.run_dir else ""
         lines = [("quarantined", f"{sum(f.items for f in failures):,}{where}")]
         for failure in failures[:MOST_FAILURES]:
             text = f"{count(failure.items)} in {failure.stage}: {failure.message}"

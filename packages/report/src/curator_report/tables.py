@@ -62,19 +62,24 @@ def stage_table(
     stages: Mapping[str, StageCounts],
     failures: Iterable[Failure] = (),
     most_rows: int | None = MOST_ROWS,
+    *,
+    has_reasons: bool = True,
 ) -> "Table":
     """Show the counts of each stage, and the reasons of drops and failures."""
     found = list(failures)
     shown = _most_important(stages, most_rows)
     columns = shown_columns(stages[name] for name in shown)
-    table = plain_table("stage", *columns, "why", numbers=columns)
-    for gives_way in (table.columns[-1], table.columns[0]):  # the first to shrink
-        gives_way.no_wrap = False
+    why = ("why",) if has_reasons else ()
+    table = plain_table("stage", *columns, *why, numbers=columns)
+    table.columns[0].no_wrap = False
+    if has_reasons:
+        table.columns[-1].no_wrap = False
     table.columns[0].min_width = len("stage")
     for name in shown:
         counts = stages[name]
-        why = summarize(counts, [f for f in found if f.stage == name])
-        table.add_row(_cut(name), *figures_of(counts, columns), _cut(why, "dim"))
+        reasons = summarize(counts, [f for f in found if f.stage == name])
+        cells = [_cut(reasons, "dim")] if has_reasons else []
+        table.add_row(_cut(name), *figures_of(counts, columns), *cells)
     if len(shown) < len(stages):
         hidden = counted(len(stages) - len(shown), "more stage")
         table.add_row(_cut(f"… {hidden}", "dim"))
@@ -87,7 +92,7 @@ _COLUMNS: Mapping[str, Callable[[StageCounts], float]] = {
     "out": lambda counts: counts.records_out,
     "dropped": lambda counts: counts.items_dropped,
     "failed": lambda counts: counts.items_failed + counts.items_rejected,
-    "bytes out": lambda counts: counts.bytes_out,
+    "bytes": lambda counts: counts.bytes_out,
 }
 """Files, records and bytes of a stage. `in` and `out` are records."""
 
@@ -100,7 +105,7 @@ def shown_columns(stages: Iterable[StageCounts], *, has_bytes: bool = True) -> l
     return [
         name
         for name, read in _COLUMNS.items()
-        if (name in _ALWAYS or any(map(read, listed))) and (has_bytes or name != "bytes out")
+        if (name in _ALWAYS or any(map(read, listed))) and (has_bytes or name != "bytes")
     ]
 
 
@@ -112,7 +117,7 @@ def figures_of(counts: StageCounts, columns: Iterable[str]) -> "list[Text]":
 def _figure(name: str, value: float, counts: StageCounts) -> "Text":
     from rich.text import Text
 
-    if name == "bytes out":
+    if name == "bytes":
         return Text(size(value) if value else "")
     if not value and (name == "files" or (name in ("in", "out") and counts.files)):
         return Text("")

@@ -50,7 +50,7 @@ def _show_report(screen: Screen, record: "RunRecord", page: str | None) -> None:
     result = record.result
     screen.show(Text(describe_state(record), style="bold"))
     screen.print_line()
-    screen.show(stage_table(result.stages, most_rows=None))
+    screen.show(stage_table(result.stages, most_rows=None, has_reasons=False))
     screen.print_line()
     table = plain_table("dropped", "share", "stage", "reason", numbers=("dropped",))
     table.columns[-1].no_wrap = False

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 from zlib import crc32
 
-from curator_core.model.samples import MAIN_COLUMNS, main_column
+from curator_core.model.samples import text_column
 from curator_core.model.scores import Bins, add_bins, bins_from_text, bins_of, bins_to_text
 from curator_core.model.tasks import AnyTask
 
@@ -78,16 +78,16 @@ def contents_of(task: AnyTask) -> Contents | None:
     try:
         table = task.data
         if isinstance(table, pa.Table):
-            return _contents_of_table(table, crc32(task.task_id.encode()))
+            return _contents_of_table(table, text_column(task, table), crc32(task.task_id.encode()))
         seconds = task.playing_ms / 1000
         return Contents({SECONDS: bins_of([seconds])}) if seconds else None
     except Exception:  # noqa: BLE001 - other packages' data and code; this must not fail a run
         return None
 
 
-def _contents_of_table(table: "pa.Table", offset: int) -> Contents | None:
+def _contents_of_table(table: "pa.Table", text: str, offset: int) -> Contents | None:
     """`offset` chooses the rows in which words are counted: small batches have only a few rows."""
-    text, others = main_column(table, MAIN_COLUMNS), _number_columns(table)
+    others = _number_columns(table)
     language = next((name for name in _LANGUAGE_COLUMNS if name in table.column_names), "")
     chosen = list(dict.fromkeys(name for name in (text, language, *others) if name))
     sampled, step = _sample(table.select(chosen))

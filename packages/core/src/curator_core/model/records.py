@@ -127,9 +127,9 @@ class StageCounts:
     def from_json(cls, facts: dict[str, Any]) -> Self:
         scores = {name: Scores.from_json(one) for name, one in facts.get("scores", {}).items()}
         metrics = {name: MetricSummary(*one) for name, one in facts.get("metrics", {}).items()}
-        made = cls(**{**facts, "scores": scores, "metrics": metrics})
-        made.contents = Contents.from_json(facts["contents"]) if "contents" in facts else None
-        return made
+        measured = facts.get("contents")
+        contents = None if measured is None else Contents.from_json(measured)
+        return cls(**{**facts, "scores": scores, "metrics": metrics, "contents": contents})
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ class Sampler:
         if table is None:
             seen[reason] = MAX_DROPS
             return
-        column = main_column(table, inputs)
+        column = _main_column(table, inputs)
         for row in range(min(table.num_rows, MAX_DROPS - seen[reason]) if column else 0):
             seen[reason] += 1
             yield _record(stage_index, table, column, row, reason)
@@ -88,16 +88,26 @@ class Sampler:
         """Yield a few records that reach a writer, from all over its first batch."""
         room = MAX_KEPT - self._kept[stage_index]
         table = _table_of(task) if room > 0 else None
-        column = "" if table is None else main_column(table, MAIN_COLUMNS)
-        if table is None or not column:
+        column = "" if table is None else text_column(task, table)
+        if table is None or not column or not table.num_rows:
             return
         for row in range(0, table.num_rows, max(1, -(-table.num_rows // room))):
             self._kept[stage_index] += 1
             yield _record(stage_index, table, column, row, is_kept=True)
 
 
-MAIN_COLUMNS = ("text", "content")
-"""Columns that hold a record's text if they exist; otherwise it is in the largest text column."""
+_TEXT_COLUMNS = ("text", "content", "caption")
+
+
+def text_column(task: AnyTask, table: "pa.Table") -> str:
+    """Return the column of the records' texts, or "".
+
+    If none has one of the usual names, it is the largest text column of documents. Those of images
+    and recordings hold names and paths.
+    """
+    named = [name for name in _TEXT_COLUMNS if name in _texts_in(table)]
+    is_document = task.item_name == DocumentBatch.item_name
+    return _main_column(table, named) if named or is_document else ""
 
 
 def _record(
@@ -162,7 +172,7 @@ def _texts_in(table: "pa.Table") -> list[str]:
     ]
 
 
-def main_column(table: "pa.Table", inputs: Sequence[str]) -> str:
+def _main_column(table: "pa.Table", inputs: Sequence[str]) -> str:
     """Return the text column that the stage reads, or else the largest one."""
     found = _texts_in(table)
     read = [name for name in inputs if name in found]

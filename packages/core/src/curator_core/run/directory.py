@@ -161,7 +161,7 @@ def describe_run(plan: Plan, executor: str) -> dict[str, Any]:
 def _record_names(plan: Plan) -> list[str]:
     """Return what the first and the last records of a plan are called, such as video and clip."""
     kinds = [planned.output_type for planned in plan.stages if not planned.returns_files]
-    names = [kind.item_name for kind in kinds or [Task]]
+    names = [kind.item_name for kind in kinds if kind is not Task] or [Task.item_name]
     return [names[0], names[-1]]
 
 

@@ -200,6 +200,7 @@ class RunResult(Sequence[AnyTask]):
             "worker_restarts": self.worker_restarts,
             "notes": self.notes,
             "is_complete": self.is_complete,
+            "totals": self.totals.to_json(),
             "stages": {name: counts.to_json() for name, counts in self.stages.items()},
             "usages": {name: usage.to_json() for name, usage in self.usages.items()},
             "nodes": {name: usage.to_json() for name, usage in self.nodes.items()},
@@ -219,6 +220,12 @@ class WorkflowResult:
     def seconds(self) -> float:
         return sum(result.seconds for result in self.runs.values())
 
+    def __str__(self) -> str:
+        """Return a table of the pipelines, and where the report is."""
+        head = ("pipeline", "state", "sources", "done before", "read", "written", "files", "time")
+        table = text_table(head, [_pipeline_row(*run) for run in self.runs.items()], head[:2])
+        return "\n\n".join(filter(None, (table, self.report and f"report  {self.report}")))
+
     @property
     def did_nothing(self) -> bool:
         """Whether everything had been done before."""
@@ -233,3 +240,16 @@ class WorkflowResult:
             "report": self.report,
             "runs": {name: result.to_json() for name, result in self.runs.items()},
         }
+
+
+def _pipeline_row(name: str, result: RunResult) -> tuple[str, ...]:
+    totals = result.totals
+    numbers = (
+        result.sources_done,
+        result.sources_skipped,
+        totals.read.records,
+        totals.written.records,
+        len(result.files),
+    )
+    shown = (f"{number:,}" if number else "" for number in numbers)
+    return name, result.status, *shown, duration(result.seconds)

@@ -50,7 +50,7 @@ def _amount(amount: Amount) -> tuple[str, str, str, str, str]:
 
 def stages_table(stages: Mapping[str, StageCounts], width: int) -> str:
     """Return what each stage took, returned and kept back, and why, in lines of this width."""
-    head = ("stage", "files", "in", "out", "dropped", "failed", "bytes out", "why")
+    head = ("stage", "files", "in", "out", "dropped", "failed", "bytes", "why")
     rows = [_stage_row(name, counts) for name, counts in list(stages.items())[:_MOST_STAGES]]
     table = text_table(head, rows, ["stage", "why"])
     lines = [line if len(line) <= width else f"{line[: width - 1]}…" for line in table.split("\n")]

@@ -32,6 +32,17 @@ class Amount:
             return 0
         return round(words * self.records)
 
+    def to_json(self) -> dict[str, int]:
+        """Return the numbers that are known."""
+        facts = {
+            "records": self.records,
+            "files": self.files,
+            "bytes": self.num_bytes,
+            "playing_ms": self.playing_ms,
+            "words": self.words,
+        }
+        return {name: value for name, value in facts.items() if value or name == "records"}
+
 
 def _mean(bins: Mapping[int, int]) -> float:
     total = sum(bins.values())
@@ -44,6 +55,9 @@ class RunTotals:
 
     read: Amount
     written: Amount
+
+    def to_json(self) -> dict[str, dict[str, int]]:
+        return {"read": self.read.to_json(), "written": self.written.to_json()}
 
 
 def totals_of(stages: Mapping[str, StageCounts]) -> RunTotals:
