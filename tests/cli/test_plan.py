@@ -155,6 +155,16 @@ def test_a_plan_fits_eighty_columns(curate: Curate, monkeypatch: pytest.MonkeyPa
     assert max(map(len, lines)) <= 80
 
 
+def test_names_in_a_plan_are_not_broken(
+    curate: Curate, monkeypatch: pytest.MonkeyPatch, workspace: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    recipe = (workspace / "recipe.yaml").read_text()
+    long = "text.repeating_duplicate_n_grams_filter"
+    (workspace / "recipe.yaml").write_text(recipe.replace("- trial.long_enough", f"- {long}"))
+    assert " repeating_duplicate_n_grams_filter " in curate("plan", "recipe.yaml").out
+
+
 def test_a_recipe_may_be_piped_in(workspace: Path) -> None:
     with (workspace / "recipe.yaml").open() as recipe:
         ended = subprocess.run([*CURATE, "plan", "-"], stdin=recipe, capture_output=True, text=True)

@@ -94,19 +94,31 @@ def _show_plan(screen: Screen, planned: "Plan", executor: str) -> None:
 
     title = f"{planned.name}: {planned.description}" if planned.description else planned.name
     screen.show(title, style="bold")
-    table = plain_table("", "stage", "output", "columns", "needs", numbers=("",))
-    for column in table.columns[1:4]:
+    is_wide = screen.console.width >= _WIDE
+    heads = ("", "stage", *(("output",) if is_wide else ()), "columns", "needs")
+    table = plain_table(*heads, numbers=("",))
+    for column in table.columns[1:-1]:
         column.no_wrap, column.overflow = False, "fold"
+    longest = max(len(stage.name) for stage in planned.stages)
+    table.columns[1].min_width = min(longest, _LONG_NAME)
     for stage, before, after in _walk(planned):
         columns = Text(_columns(stage, before, after))
-        output = stage.output_type.__name__
-        table.add_row(str(stage.index + 1), Text(stage.name), output, columns, _needs(stage))
+        output = (stage.output_type.__name__,) if is_wide else ()
+        number = str(stage.index + 1)
+        table.add_row(number, Text(stage.name), *output, columns, _needs(stage))
     screen.show(table)
     screen.show("")
     facts = [("executor", executor)]
     facts += [("fused", f"{', '.join(names)}: merged into one step") for names in _fused(planned)]
     screen.show(details([*facts, *(("note", note) for note in planned.notes)]))
     screen.show("The plan is valid.", style="green")
+
+
+_WIDE = 100
+"""Columns of a terminal that has room for the types of outputs."""
+
+_LONG_NAME = 45
+"""Names up to this length are never broken."""
 
 
 def _fused(planned: "Plan") -> list[list[str]]:

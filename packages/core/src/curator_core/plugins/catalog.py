@@ -125,10 +125,11 @@ class Catalog(Mapping[str, Offer]):
         is_spelled_right = all(word.text in vocabulary for word in query.words)
         if nearest(name, self._offers) and not is_spelled_right:
             return ""
-        words = " ".join(word.text for word in query.words)
-        searching = f"curate stages --search {shlex.quote(words)}" if words else "curate stages"
         found = query.nearest(known)
-        return (f" (did you mean {' or '.join(found)}?)" if found else "") + f"; see {searching}"
+        if not found:
+            return "; to list them: `curate stages`"
+        words = shlex.quote(" ".join(word.text for word in query.words))
+        return f" (did you mean {' or '.join(found)}?); see `curate stages --search {words}`"
 
     def _other_executors(self) -> str:
         """Suggest installing the Ray executors if only core's executors are installed."""
