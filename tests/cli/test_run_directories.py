@@ -1,6 +1,7 @@
 """Commands without RUN use the run in the current folder."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,22 @@ def test_the_last_pipeline_of_a_workflow_counts_as_its_run(curate: Curate, works
     make_run(workspace / "out/.curator/fuzzy/.curator/2/second", 2)
     result = curate("status", "--json")
     assert (result.json["name"], result.err) == ("second", "")
+
+
+def test_a_folder_that_may_not_be_listed_is_skipped(
+    curate: Curate, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(workspace / "out/.curator/one", 1)
+    (workspace / "closed").mkdir()
+    scandir = os.scandir
+
+    def refusing(path: str) -> Any:
+        if str(path).endswith("closed"):
+            raise PermissionError(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert curate("status", "--json").json["name"] == "one"
 
 
 def test_a_folder_without_runs(curate: Curate) -> None:

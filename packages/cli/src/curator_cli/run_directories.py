@@ -1,7 +1,7 @@
 """RUN arguments: a run directory, or the output folder of a run."""
 
+import os
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -80,28 +80,35 @@ _MOST_FOLDERS = 2000
 def _runs_here() -> list[str]:
     """Return the runs in the current folder and two levels below, the newest first."""
     fs, here = open_filesystem(".")
-    found = {here: None} if _is_run(fs, here) else {}
-    for folder in islice(_folders_below(fs, here, levels=2), _MOST_FOLDERS):
+    found: dict[str, None] = {}
+    for folder in islice(_folders_below(here, levels=2), _MOST_FOLDERS):
+        if _is_run(fs, folder):
+            found[folder] = None
         for home in _folders(fs, join(folder, ".curator")):
             of_home = [home] if _is_run(fs, home) else _runs_of_workflow(fs, home)
             found |= dict.fromkeys(sorted(of_home, key=_start_time)[-1:])
-        found |= dict.fromkeys(_runs_in(fs, folder))
     if not found:
         raise InputError(
-            "no run in this folder or the folders in it; give a run directory, or the output "
+            "no run in this folder or two levels below; give a run directory, or the output "
             "folder of a run"
         )
     newest_first = sorted(found, key=_start_time, reverse=True)
-    return [run.removeprefix(f"{here.rstrip('/')}/") for run in newest_first]
+    return [os.path.relpath(run, here) for run in newest_first]
 
 
-def _folders_below(fs: Any, folder: str, levels: int) -> Iterator[str]:
-    """Yield a folder and those in it that are not hidden."""
+def _folders_below(folder: str, levels: int) -> Iterator[str]:
+    """Yield a local folder and those in it that are not hidden."""
     yield folder
-    with suppress(OSError):
-        for inner in _folders(fs, folder) if levels else ():
-            if not base_name(inner).startswith("."):
-                yield from _folders_below(fs, inner, levels - 1)
+    if not levels:
+        return
+    try:
+        with os.scandir(folder) as entries:  # asks no file for its size: there may be millions
+            inside = sorted(entry.path for entry in entries if entry.is_dir())
+    except OSError:
+        return
+    for path in inside:
+        if not base_name(path).startswith("."):
+            yield from _folders_below(path, levels - 1)
 
 
 def _is_run(fs: Any, folder: str) -> bool:

@@ -134,7 +134,7 @@ def python_snippet(place: str, options: Mapping[str, Any], *, is_class: bool = T
     first = f"from {module} import {name.partition('.')[0]}"
     if not is_class:
         return f"{first}\n\nstage = {name}"
-    given = [f"{key}={value!r}" for key, value in options.items()]
+    given = [f"{key}={_python(value)}" for key, value in options.items()]
     line = f"{_variable(name)} = {name}({', '.join(given)})"
     if len(line) > _WIDTH:
         line = (
@@ -144,6 +144,12 @@ def python_snippet(place: str, options: Mapping[str, Any], *, is_class: bool = T
 
 
 _WIDTH = 76
+
+
+def _python(value: Any) -> str:
+    """Write a value in Python; the objects that recipes write as mappings are left out."""
+    is_of_objects = isinstance(value, list) and isinstance(value[0], dict)
+    return "[...]" if is_of_objects else repr(value)
 
 
 def _variable(name: str) -> str:
