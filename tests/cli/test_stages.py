@@ -84,11 +84,11 @@ class TestSearch:
         assert "pip install curator-audio" in curate("stages", "--search", "recordings").out
 
     def test_nothing_found_shows_similar_words(self, curate: Curate) -> None:
-        result = curate("stages", "--search", "langauge")
+        result = curate("stages", "--search", "prplexity")
         assert result.code == 0
-        assert "Nothing found for 'langauge'." in result.out
-        assert "Similar words: language" in result.out
-        assert curate("stages", "--search", "langauge", "--json").json["found"] == []
+        assert "Nothing found for 'prplexity'." in result.out
+        assert "Similar words: perplexity" in result.out
+        assert curate("stages", "--search", "prplexity", "--json").json["found"] == []
 
     def test_a_name_and_a_search_at_once_are_refused(self, curate: Curate) -> None:
         result = curate("stages", "text.csv_reader", "--search", "csv")

@@ -9,6 +9,7 @@ from functools import cached_property
 from curator_core.plugins.index import Description
 
 KEYWORDS: Mapping[str, tuple[str, ...]] = {
+    "adult": ("nsfw", "pornographic"),
     "anonymize": ("pii",),
     "asr": ("speech_recognizer", "transcript"),
     "benchmark": ("decontaminat",),
@@ -16,6 +17,7 @@ KEYWORDS: Mapping[str, tuple[str, ...]] = {
     "caption": ("captioner", "describ"),
     "chunk": ("split",),
     "clean": ("remov", "normaliz", "repair", "modifier"),
+    "commoncrawl": ("common_crawl", "warc", "wet"),
     "crawl": ("common_crawl", "warc", "wet", "html_extractor"),
     "dataset": ("web_dataset", "webdataset"),
     "dedup": ("deduplication", "repeat"),
@@ -25,11 +27,16 @@ KEYWORDS: Mapping[str, tuple[str, ...]] = {
     "duplicate": ("dedup", "repeat"),
     "email": ("pii",),
     "embedding": ("embed",),
+    "fasttext": ("fast_text",),
+    "fineweb": ("fine_web",),
     "gdpr": ("pii",),
     "huggingface": ("hugging face", "transformers"),
     "lang": ("language",),
+    "length": ("too few", "too short", "duration"),
+    "librispeech": ("libri_speech",),
     "lid": ("language_identifier", "language_filter"),
     "llm": ("language model", "endpoint"),
+    "long": ("too long", "too many"),
     "minhash": ("fuzzy",),
     "mp4": ("video_reader", "clip_writer"),
     "near": ("fuzzy", "nearly", "similar"),
@@ -48,18 +55,22 @@ KEYWORDS: Mapping[str, tuple[str, ...]] = {
     "scene": ("shot",),
     "sft": ("instruction", "prompt"),
     "shard": ("web_dataset", "webdataset"),
+    "short": ("too few", "too short"),
     "spam": ("blocked", "url_words", "boiler_plate"),
     "speaker": ("diariz", "voice"),
     "subtitle": ("caption", "transcript"),
     "test": ("hash_splitter",),
+    "thumbnail": ("resizer", "previewer"),
     "toxic": ("bad_words", "nsfw", "safety"),
     "train": ("hash_splitter",),
     "transcribe": ("speech_recognizer", "transcript"),
+    "transcription": ("speech_recognizer", "transcript"),
     "tsv": ("tab-separated",),
     "vad": ("speech_finder",),
     "validation": ("hash_splitter",),
     "vector": ("embed",),
     "voice": ("speech", "speaker"),
+    "webdataset": ("web_dataset",),
     "whisper": ("speech_recognizer",),
 }
 """Beginnings of words in names and summaries that mean the same as a word that people search for.
@@ -127,8 +138,7 @@ class _Word:
     def __init__(self, text: str) -> None:
         self.text = text
         self._itself = _beginning(_stem(text))
-        same = next((KEYWORDS[key] for key in (text, _stem(text)) if key in KEYWORDS), ())
-        self._same = [_beginning(keyword) for keyword in same]
+        self._same = [_beginning(keyword) for keyword in _keywords(text)]
         self.pattern = re.compile(
             "|".join(pattern.pattern for pattern in (self._itself, *self._same)), re.IGNORECASE
         )
@@ -145,6 +155,19 @@ def _score(pattern: re.Pattern[str], description: Description) -> float:
     group = f"{description.group.name} {description.group.about}"
     weights = ((description.name, 10.0), (description.summary, 4.0), (group, 3.0))
     return sum(weight for text, weight in weights if pattern.search(text))
+
+
+def _keywords(word: str) -> list[str]:
+    """Return the keywords of a word, also in another form: `subtitles` as `subtitle`."""
+    found: dict[str, None] = {}
+    for key, keywords in KEYWORDS.items():
+        stem = _stem(key)
+        if word == key or (len(stem) >= _SHORTEST_STEM and word.startswith(stem)):
+            found |= dict.fromkeys(keywords)
+    return list(found)
+
+
+_SHORTEST_STEM = 4
 
 
 def _beginning(text: str) -> re.Pattern[str]:
