@@ -80,7 +80,7 @@ def test_one_report_and_one_card_tell_of_all_parts(curate: Curate, folder: Path)
     page = (folder / "clean/.curator/whole/report.html").read_text()
     assert "an elm" in page  # a record that was kept
     card = curate("card", "clean", "--output", "-").out
-    assert "| records | 4 | 2 |" in card
+    assert "| documents | 4 | 2 |" in card
     assert "workflow: dedup.exact" in card
 
 

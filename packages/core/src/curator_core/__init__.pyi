@@ -61,6 +61,7 @@ from curator_core.plan.plan import PlannedStage as PlannedStage
 from curator_core.plan.service import BusyError as BusyError
 from curator_core.plan.service import Reply as Reply
 from curator_core.plan.service import Service as Service
+from curator_core.plan.validation import find_unreadable_inputs as find_unreadable_inputs
 from curator_core.plugins.hookspecs import hookimpl as hookimpl
 from curator_core.run.observers import Observer as Observer
 from curator_core.run.observers import RunInfo as RunInfo
@@ -142,6 +143,7 @@ __all__ = [
     "WorkflowRunOptions",
     "WorkflowStep",
     "attach_model",
+    "find_unreadable_inputs",
     "flatten",
     "hookimpl",
     "processing_stage",

@@ -75,6 +75,7 @@ EXPORTS = {
         "Reply",
         "Service",
     ),
+    "curator_core.plan.validation": ("find_unreadable_inputs",),
     "curator_core.plugins.hookspecs": ("hookimpl",),
     "curator_core.run.observers": (
         "Observer",

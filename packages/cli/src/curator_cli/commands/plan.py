@@ -23,7 +23,7 @@ def plan(screen: Screen, arguments: RecipeArguments) -> None:
     Nothing is run. All problems are shown at once, each with a way to fix it.
     Exit codes: 2 for problems, 5 if only resources are missing.
     """
-    from curator_core.plan.validation import find_unreadable_inputs
+    from curator_core import find_unreadable_inputs
 
     recipe = arguments.recipe()
     executor = executor_for(recipe)
