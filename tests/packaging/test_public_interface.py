@@ -76,7 +76,6 @@ ALLOWANCES = {
         "curator_core.model.snapshot",
         "curator_core.pipeline",
         "curator_core.plan.plan",
-        "curator_core.plan.validation",
         "curator_core.plugins.catalog",
         "curator_core.plugins.extras",
         "curator_core.plugins.groups",
