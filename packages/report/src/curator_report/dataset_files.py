@@ -5,11 +5,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from curator_core import DocumentBatch, JsonlReader, LocalExecutor, ParquetReader, Pipeline
 from curator_core.errors import CuratorError, InputError
-from curator_core.io.filesystems import base_name, join, open_filesystem, parent_of
+from curator_core.io.filesystems import base_name, join, open_filesystem
 
 from curator_report.run_record import RunRecord
 
@@ -25,6 +25,8 @@ SPLITS = {
 _ENDING = re.compile(r"(\.(?:jsonl|json|parquet|csv|tar|txt|mp4|flac|wav|mp3|ogg|jpg|png|webp)"
                      r"(?:\.(?:gz|zst|bz2|xz))?)$")  # fmt: skip
 _MANIFEST = "_manifest.json"
+Entry: TypeAlias = Mapping[str, Any]
+"""A file in a manifest: its name, items and bytes."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,9 @@ class Split:
 
 @dataclass(frozen=True)
 class DatasetFiles:
-    """What a run wrote, as a dataset in one folder."""
+    """What a run wrote, as a dataset."""
 
-    folder: str
     splits: Sequence[Split]
-    ending: str
     schema: "pa.Schema | None"
     """The columns, if the files are tables."""
 
@@ -64,33 +64,33 @@ def dataset_files(record: RunRecord) -> DatasetFiles:
             f"run {record.name} wrote no dataset: there are no files in its output folders"
         )
     ending = _most_common_ending(listed)
-    folder = _common_folder(list(listed))
-    is_split = all(base_name(one) in SPLITS for one in listed)
-    folder = parent_of(folder) if is_split and len(listed) == 1 else folder
-    groups: dict[str, list[str]] = {}
-    for one in sorted(listed):
-        groups.setdefault(SPLITS[base_name(one)] if is_split else "train", []).append(one)
-    splits = []
-    for name, folders in groups.items():
-        files = [entry for one in folders for entry in listed[one] if _ends(entry, ending)]
-        below = base_name(folders[0]) if is_split else ""
-        inner = "" if is_split or list(listed) == [folder] else "**"
-        splits.append(
-            Split(
-                name,
-                "/".join(part for part in (below, inner, f"*{ending}") if part),
-                sum(int(entry["items"]) for entry in files),
-                sum(int(entry["bytes"]) for entry in files),
-            )
-        )
-    ordered = sorted(splits, key=lambda split: list(SPLITS.values()).index(split.name))
-    first = next(join(one, str(entry["file"])) for one in listed for entry in listed[one]
-                 if _ends(entry, ending))  # fmt: skip
-    return DatasetFiles(folder, ordered, ending, _schema(first, ending))
+    files = {
+        folder: [entry for entry in listed[folder] if str(entry["file"]).endswith(ending)]
+        for folder in sorted(listed)
+    }
+    first = next(join(folder, str(entry["file"])) for folder in files for entry in files[folder])
+    return DatasetFiles(_splits(files, ending), _schema(first, ending))
 
 
-def _entries(folder: str) -> list[Mapping[str, Any]]:
-    """Return the files in a folder, from the manifest that each run leaves."""
+def _splits(files: Mapping[str, Sequence[Entry]], ending: str) -> list[Split]:
+    names = [SPLITS.get(base_name(folder), "") for folder in files]
+    if len(files) > 1 and all(names) and len(set(names)) == len(names):
+        found = [
+            _split(name, f"{base_name(folder)}/*{ending}", entries)
+            for name, (folder, entries) in zip(names, files.items(), strict=True)
+        ]
+        return sorted(found, key=lambda split: list(SPLITS.values()).index(split.name))
+    pattern = f"**/*{ending}" if len(files) > 1 else f"*{ending}"
+    return [_split("train", pattern, [entry for entries in files.values() for entry in entries])]
+
+
+def _split(name: str, pattern: str, entries: Sequence[Entry]) -> Split:
+    records, file_bytes = (sum(int(entry[key]) for entry in entries) for key in ("items", "bytes"))
+    return Split(name, pattern, records, file_bytes)
+
+
+def _entries(folder: str) -> list[Entry]:
+    """Return the data files in a folder, from the manifest that each run leaves."""
     fs, root = open_filesystem(folder)
     try:
         entries = json.loads(fs.cat_file(join(root, _MANIFEST)))["files"]
@@ -99,11 +99,7 @@ def _entries(folder: str) -> list[Mapping[str, Any]]:
     return [entry for entry in entries if _ENDING.search(str(entry["file"]))]
 
 
-def _ends(entry: Mapping[str, Any], ending: str) -> bool:
-    return str(entry["file"]).endswith(ending) and not str(entry["file"]).startswith(".")
-
-
-def _most_common_ending(listed: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+def _most_common_ending(listed: Mapping[str, Sequence[Entry]]) -> str:
     """Return the ending of most bytes: besides its data, a writer may leave small tables."""
     sizes: Counter[str] = Counter()
     for entries in listed.values():
@@ -111,14 +107,6 @@ def _most_common_ending(listed: Mapping[str, Sequence[Mapping[str, Any]]]) -> st
             if found := _ENDING.search(str(entry["file"])):
                 sizes[found[1]] += int(entry["bytes"]) + 1
     return sizes.most_common(1)[0][0]
-
-
-def _common_folder(folders: Sequence[str]) -> str:
-    """Return the deepest folder that contains all of these."""
-    common = folders[0].rstrip("/")
-    while common and not all(f"{one.rstrip('/')}/".startswith(f"{common}/") for one in folders):
-        common = parent_of(common)
-    return common
 
 
 def _schema(path: str, ending: str) -> "pa.Schema | None":
