@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from curator_audio import AudioDeduplicationWorkflow
-from curator_core import InputError, LocalExecutor, PipelineError
+from curator_audio import AudioDeduplicationWorkflow, AudioFolderReader, ManifestWriter
+from curator_core import Curation, InputError, LocalExecutor, PipelineError
 from sounds import chatter, encoded, put, wav
 
 HERE = LocalExecutor(workers=0)
@@ -119,3 +119,15 @@ def test_invalid_options_are_reported(folder: Path, tmp_path: Path) -> None:
     put(folder, "new.wav", wav(chatter(1.0, 9)))
     with pytest.raises(InputError, match="the input has changed since"):
         run(str(folder), out)
+
+
+def test_it_is_a_step_between_other_stages(folder: Path, tmp_path: Path) -> None:
+    steps = [
+        AudioFolderReader(str(folder)),
+        AudioDeduplicationWorkflow.step(),
+        ManifestWriter(str(tmp_path / "out")),
+    ]
+    Curation(steps).run(HERE)
+    run(str(folder), str(tmp_path / "alone"))
+
+    assert names(tmp_path / "out") == names(tmp_path / "alone")

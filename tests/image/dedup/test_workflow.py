@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from curator_core import InputError, LocalExecutor, ParquetWriter, PipelineError
+from curator_core import Curation, InputError, LocalExecutor, ParquetWriter, PipelineError
+from curator_image import SizeFilter, WebDatasetReader, WebDatasetWriter
 from curator_image.dedup.workflow import ImageDeduplicationWorkflow
 from PIL import Image
 
@@ -176,3 +177,22 @@ def test_wrong_options(
 def test_missing_input_is_reported(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match="no files match"):
         workflow(tmp_path / "nowhere", tmp_path / "out").run(HERE)
+
+
+def test_it_is_a_step_between_other_stages(shards: Path, tmp_path: Path) -> None:
+    steps = [
+        WebDatasetReader(str(shards)),
+        SizeFilter(min_side=100),  # drops the flat ones
+        ImageDeduplicationWorkflow.step("dedup"),
+        WebDatasetWriter(str(tmp_path / "out")),
+    ]
+    result = Curation(steps, max_failures=None).run(HERE)
+
+    names = []
+    for path in (tmp_path / "out").glob("*.tar"):
+        with tarfile.open(path) as tar:
+            names += [name for name in tar.getnames() if not name.endswith(".json")]
+    assert result.metadata["2-dedup"]["removed"] == 4
+    assert len({name.rpartition(".")[0] for name in names}) == len(names)
+    assert not {"flat.png", "flat2.png"} & set(names)
+    assert {"a5.jpg", "b4.jpg"} < set(names)
