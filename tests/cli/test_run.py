@@ -197,7 +197,7 @@ def test_quarantined_records_are_reported_and_fail_a_strict_run(
 ) -> None:
     result = curate("run", "recipe.yaml", *REFUSING)
     assert result.code == 0
-    assert "quarantined  2, kept in out/.curator/trial/quarantine" in result.out
+    assert "quarantined  2, stored in out/.curator/trial/quarantine" in result.out
     assert "2 in loud: ValueError: the word oak is refused" in result.out
     assert "raw/0.jsonl" in result.out
     assert "curate retry out/.curator/trial" in result.out

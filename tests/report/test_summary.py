@@ -118,9 +118,9 @@ def printed(summary: Summary, width: int = 100) -> list[str]:
 
 RESULT = RunResult(
     stages={
-        "read": StageCounts(items_in=2, items_out=90, items_rejected=1),
+        "read": StageCounts(items_in=2, files_in=2, items_out=90, items_rejected=1),
         "clean": StageCounts(items_in=90, items_out=60, items_dropped=30, reasons={"short": 30}),
-        "write": StageCounts(items_in=60, items_out=2),
+        "write": StageCounts(items_in=60, items_out=2, files_out=2),
     },
     seconds=12.4,
     sources_done=2,
@@ -137,12 +137,13 @@ def test_a_summary_lists_counts_files_and_the_next_step() -> None:
     assert [" ".join(line.split()) for line in printed(Summary("clean_up", RESULT, "r.html"))] == [
         "clean_up is done: 2 sources in 12 s",
         "",
-        "stage in out dropped failed why",
+        "stage files in out dropped failed why",
         "read 2 90 0 1 not JSON",
         "clean 90 60 30 0 short",
-        "write 60 2 0 0",
+        "write 2 60 60 0 0",
         "",
-        "quarantined 1, kept in /out/.curator/my run/quarantine",
+        "kept 60 of 91 records (65.9 %)",
+        "quarantined 1, stored in /out/.curator/my run/quarantine",
         "1 in read: not JSON (in.jsonl, line 7)",
         "files 2 files in /out",
         "dropped 2 files in /dropped",

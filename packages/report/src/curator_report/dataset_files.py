@@ -41,7 +41,7 @@ class Split:
 
 @dataclass(frozen=True)
 class DatasetFiles:
-    """What a run wrote, as a dataset."""
+    """The output of a run, as a dataset."""
 
     splits: Sequence[Split]
     schema: "pa.Schema | None"

@@ -16,7 +16,7 @@ _MOST_VALUES = 12
 
 @dataclass(frozen=True)
 class DistributionFigure:
-    """A histogram of what was read with one of what was written in front of it."""
+    """A histogram of the records written, in front of one of the records read."""
 
     title: str
     unit: str
@@ -53,7 +53,7 @@ class Distributions:
 
 
 def distributions(totals: RunTotals) -> Distributions:
-    """Return the distributions of what was read and written, as far as they were measured."""
+    """Return the distributions of the records read and written that were measured."""
     before, after = totals.read, totals.written
     figures = [_figure(name, before, after) for name in _names(before, after)]
     languages = _values("Language", _counts(before.contents), _counts(after.contents))
@@ -61,7 +61,7 @@ def distributions(totals: RunTotals) -> Distributions:
 
 
 def _names(before: Amount, after: Amount) -> list[str]:
-    """Return the names of the numbers, lengths first. Words only if they can be told apart."""
+    """Return the names of the numbers, lengths first; words only where spaces separate them."""
     found = {name: None for amount in (before, after) for name in _numbers(amount)}
     hides_words = not (before.words or after.words)
     ranked = sorted(found, key=lambda name: name not in (CHARACTERS, WORDS, SECONDS))

@@ -56,7 +56,7 @@ def total_cards(stages: Stages, names: Sequence[str] = ()) -> list[TotalCard]:
 
 
 def _records_card(found: Sequence[FunnelStep], first: str, last: str) -> TotalCard:
-    """Return how many are left: of those read, or of those that a stage made of them."""
+    """Return the number of records left: of those read, or of those that a stage made of them."""
     end = found[-1]
     made_of = next((step.made_of for step in reversed(found) if step.made_of), 0)
     before = f"{count(end.of)} made of {counted(made_of, first)}" if made_of else count(end.of)

@@ -48,7 +48,7 @@ class Funnel:
 
 
 def steps(stages: Stages) -> list[FunnelStep]:
-    """Return what was read, what each stage left that kept items back, and the items at the end.
+    """Return the items read, those left after each stage that kept some back, and those at the end.
 
     A stage that makes more of what it gets, such as clips of films, is a new start: later shares
     are of its items.

@@ -121,6 +121,7 @@ def _numbers(numbers: Distribution) -> Iterator[tuple[str, str]]:
     for part in QUANTILES:
         yield f"{part:.0%}", figure(numbers.quantile(part))
     yield "most", figure(numbers.most)
+    yield "sum", figure(numbers.total)
 
 
 def _values(values: ValueCounts) -> Iterator[ValueRow]:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from curator_core import RunResult
 from curator_core.io.filesystems import base_name, join, open_filesystem, parent_of
-from curator_core.model.formatting import count, counted, duration, shortened
+from curator_core.model.formatting import (
+    count,
+    counted,
+    duration,
+    estimate,
+    share,
+    shortened,
+    size,
+)
 from curator_core.model.secrets import redact
 
 from curator_report.failures import group_failures
@@ -56,6 +64,23 @@ class Summary:
         )
         return f"{self.name} {ended}: {done} in {duration(result.seconds)}{earlier}"
 
+    def kept(self) -> list[tuple[str, str]]:
+        """Return a line with the totals before and after the run."""
+        read, written = self.result.totals.read, self.result.totals.written
+        if not read.records:
+            return []
+        of = counted(read.records, "record")
+        kept = f" ({share(written.records, read.records)})" * (written.records <= read.records)
+        parts = [f"{count(written.records)} of {of}{kept}"]
+        if written.words:
+            parts.append(f"about {estimate(written.words)} of {estimate(read.words)} words")
+        if written.playing_ms:
+            hours = (duration(one.playing_ms / 1000) for one in (written, read))
+            parts.append(" of ".join(hours))
+        if written.num_bytes and read.num_bytes:
+            parts.append(f"{size(written.num_bytes)} of {size(read.num_bytes)}")
+        return [("kept", "; ".join(parts))]
+
     def lines(self) -> list[tuple[str, str]]:
         """Return the lines below the table, each a label and a text."""
         return [*self.account(), *self.following()]
@@ -68,7 +93,7 @@ class Summary:
         failures = group_failures(self.result.quarantined)
         if not failures:
             return []
-        where = f", kept in {self.result.run_dir}/quarantine" if self.result.run_dir else ""
+        where = f", stored in {self.result.run_dir}/quarantine" if self.result.run_dir else ""
         lines = [("quarantined", f"{sum(f.items for f in failures):,}{where}")]
         for failure in failures[:MOST_FAILURES]:
             text = f"{count(failure.items)} in {failure.stage}: {failure.message}"
@@ -137,7 +162,7 @@ def print_summary(console: "Console", summary: Summary) -> None:
             stage_table(summary.result.stages, group_failures(summary.result.quarantined))
         )
         console.print()
-    lines = summary.lines()
+    lines = summary.lines() if summary.is_repetition else [*summary.kept(), *summary.lines()]
     if lines:
         console.print(details(lines))
 

@@ -62,7 +62,8 @@ def _show_report(screen: Screen, record: "RunRecord", page: str | None) -> None:
         screen.print_line()
     summary, is_running = Summary(record.name, result, page), record.state == "running"
     following = [("next", " ".join(next_command(record)))] if is_running else summary.following()
-    screen.show(details([*summary.account(), *_workflow_page(record.path), *following]))
+    account = [*summary.kept(), *summary.account()]
+    screen.show(details([*account, *_workflow_page(record.path), *following]))
 
 
 def _workflow_page(run_dir: str) -> list[tuple[str, str]]:

@@ -154,7 +154,7 @@ class RunResult(Sequence[AnyTask]):
         return "\n\n".join(block for block in blocks if block)
 
     def _places(self) -> Iterator[tuple[str, str]]:
-        """Yield where the output and the report are, and what is missing for one."""
+        """Yield the places of the output and the report, or how to get a report."""
         if self.run_dir is None:
             return
         folders = list(dict.fromkeys(map(parent_of, self.files)))

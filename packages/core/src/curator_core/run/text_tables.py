@@ -30,7 +30,7 @@ def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequen
 
 
 def totals_table(totals: RunTotals) -> str:
-    """Return what was read and written, and the share of it that was kept."""
+    """Return the totals read and written, and the share of records kept."""
     read, written = totals.read, totals.written
     rows = [("read", *_amount(read)), ("written", *_amount(written))]
     if read.records >= written.records:

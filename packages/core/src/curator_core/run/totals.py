@@ -13,7 +13,7 @@ _LEAST_WORD, _LONGEST_WORD = 2.0, 20.0
 
 @dataclass(frozen=True)
 class Amount:
-    """What was read, or written. Numbers that are unknown are 0."""
+    """The amount of data read, or written. Unknown numbers are 0."""
 
     records: int = 0
     files: int = 0
