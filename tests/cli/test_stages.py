@@ -184,6 +184,9 @@ class TestUnknownNames:
     def test_a_function_in_place_of_a_stage(self) -> None:
         assert "`python: FILE.py:FUNCTION`" in self.load("my_rules:no_fox")
 
+    def test_a_stage_of_a_package_that_is_not_installed(self, only_text: None) -> None:
+        assert "pip install curator-audio" in self.load("loudness_filter")
+
     def test_a_misspelt_name(self) -> None:
         assert self.load("text.wrod_count_filter").endswith(
             "(did you mean text.word_count_filter?)"

@@ -51,8 +51,8 @@ def list_installed(plugins: Plugins, *kinds: str) -> list[Listed]:
 def list_missing(plugins: Plugins, *kinds: str) -> Iterator[Description]:
     """Yield what packages of this project offer that are not installed."""
     there = {one.name for one in plugins.working} | {one.name for one in plugins.broken}
-    for name, description in packaged_index().items():
-        if name.partition(".")[0] not in there and description.kind in kinds:
+    for description in packaged_index().values():
+        if description.plugin not in there and description.kind in kinds:
             yield description
 
 

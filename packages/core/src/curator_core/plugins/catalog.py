@@ -113,23 +113,30 @@ class Catalog(Mapping[str, Offer]):
         if self.kind not in ("stage", "workflow") or not self._offers:
             return ""
         if self.kind == "stage" and _FUNCTION.fullmatch(name):
-            return "; for a function of your own, write `python: FILE.py:FUNCTION` instead"
+            return "; for a function of your own, write `python: FILE.py:FUNCTION` and run with --allow-python"
         from curator_core.plugins.index import packaged_index
         from curator_core.plugins.search import Query, words_of
 
-        packaged = packaged_index()
-        catalogs = [self, *self.others]
-        known = [packaged[offered] for one in catalogs for offered in one if offered in packaged]
+        offered = {known for catalog in (self, *self.others) for known in catalog}
+        plugins = {known.partition(".")[0] for known in offered}
+        described = packaged_index()
         query = Query(name.rpartition(".")[2])
-        vocabulary = {word for description in known for word in words_of(description.name)}
+        vocabulary = {word for known in offered for word in words_of(known)}
         is_spelled_right = all(word.text in vocabulary for word in query.words)
         if nearest(name, self._offers) and not is_spelled_right:
             return ""
-        found = query.nearest(known)
-        if not found:
-            return "; to list them: `curate stages`"
         words = shlex.quote(" ".join(word.text for word in query.words))
-        return f" (did you mean {' or '.join(found)}?); see `curate stages --search {words}`"
+        advice = f"see `curate stages --search {words}`"
+        known = [
+            one for one in described.values() if one.name in offered or one.plugin not in plugins
+        ]
+        found = query.nearest(known)
+        if installed := [one for one in found if one in offered]:
+            return f" (did you mean {' or '.join(installed)}?); {advice}"
+        if found:
+            package = described[found[0]].distribution
+            return f" (did you mean {found[0]} of {package}? pip install {package}); {advice}"
+        return "; to list them: `curate stages`"
 
     def _other_executors(self) -> str:
         """Suggest installing the Ray executors if only core's executors are installed."""

@@ -37,9 +37,13 @@ class Description:
         return group_of(self.name)
 
     @property
+    def plugin(self) -> str:
+        return self.name.partition(".")[0]
+
+    @property
     def distribution(self) -> str:
         """The package that it is in. Only for packages of this project."""
-        return f"curator-{self.name.partition('.')[0]}"
+        return f"curator-{self.plugin}"
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
