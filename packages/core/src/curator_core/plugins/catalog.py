@@ -113,7 +113,10 @@ class Catalog(Mapping[str, Offer]):
         if self.kind not in ("stage", "workflow") or not self._offers:
             return ""
         if self.kind == "stage" and _FUNCTION.fullmatch(name):
-            return "; for a function of your own, write `python: FILE.py:FUNCTION` and run with --allow-python"
+            return (
+                "; for a function of your own, write `python: FILE.py:FUNCTION` and run with "
+                "--allow-python"
+            )
         from curator_core.plugins.index import packaged_index
         from curator_core.plugins.search import Query, words_of
 
