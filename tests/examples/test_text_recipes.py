@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from corpus.archives import make_archives, records
 from corpus.sources import SOURCE_SHARES, make_sources, source_files
-from curator_cli.recipes import load_recipe
+from curator_cli.recipes import Permissions, load_recipe
 from curator_core import LocalExecutor, RunResult
 
 RECIPES = Path(__file__).parents[2] / "examples" / "text"
@@ -119,3 +119,22 @@ def test_web_quality(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_archive_is_the_same_each_time() -> None:
     assert list(records(30)) == list(records(30))
+
+
+def test_pretraining_recipe_is_a_whole_curation(tmp_path: Path) -> None:
+    pytest.importorskip("curator_dedup")
+    make_archives(tmp_path / "raw", 240)
+    settings = [f"input.file_paths={tmp_path}/raw/*.warc.gz", f"output.path={tmp_path}/out"]
+    permissions = Permissions(allow_python=True)
+    recipe = load_recipe(RECIPES / "pretraining.yaml", settings, permissions=permissions)
+    assert recipe.curation is not None
+
+    result = recipe.curation.run(LocalExecutor(workers=0))
+
+    table = pq.read_table(tmp_path / "out")
+    texts = table["text"].to_pylist()
+    assert set(table["split"].to_pylist()) <= {"train", "validation"}
+    assert 0 < len(texts) == len(set(texts))
+    assert result.metadata["2-fuzzy"]["documents"] >= len(texts)
+    lines = (RECIPES / "pretraining.yaml").read_text().partition("\nname:")[2].splitlines()
+    assert len(lines) <= 25
