@@ -16,6 +16,7 @@ LAYERS = {
     "pipeline": "facade",
     "workflow": "facade",
     "curation": "facade",
+    "curation_parts": "facade",
     "preview": "facade",
 }
 """Modules and folders that are not called like their layer."""

@@ -1,7 +1,7 @@
 # Generated from the package's list of public names: run `hatch run generate`.
 from curator_core.curation import Curation as Curation
-from curator_core.curation import StagesPart as StagesPart
-from curator_core.curation import WorkflowPart as WorkflowPart
+from curator_core.curation_parts import StagesPart as StagesPart
+from curator_core.curation_parts import WorkflowPart as WorkflowPart
 from curator_core.errors import BudgetError as BudgetError
 from curator_core.errors import CuratorError as CuratorError
 from curator_core.errors import EmptyRunError as EmptyRunError

@@ -2,18 +2,25 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypedDict, Unpack, cast
+from typing import Any, Unpack
 
+from curator_core.curation_parts import (
+    Part,
+    PartBuilder,
+    PipelineSettings,
+    StagesPart,
+    Step,
+    WorkflowPart,
+)
 from curator_core.errors import PipelineError, ResumeError, reason_of
 from curator_core.io.filesystems import base_name, join, open_filesystem
 from curator_core.io.listing import FileFilter, find_files
 from curator_core.logs import log
 from curator_core.model.ids import fingerprint
 from curator_core.model.optional_dependencies import import_if_installed
-from curator_core.model.policies import OnError
-from curator_core.model.stages import AnyStage, ProcessingStage
+from curator_core.model.stages import ProcessingStage
 from curator_core.pipeline import Pipeline, recipes_of_cli
 from curator_core.plan.executor import Executor
 from curator_core.plan.plan import Output, Plan, outputs_of, to_plain_data
@@ -27,51 +34,8 @@ from curator_core.workflow import Workflow, WorkflowStep
 
 LOG = log()
 
-Step: TypeAlias = AnyStage | WorkflowStep
-
 _FINISHED = "finished.json"
 _PARTS = "curation.json"
-_INTERMEDIATE_WRITER = "intermediate_writer"
-
-
-class PipelineSettings(TypedDict, total=False):
-    """Settings of the pipelines of a curation; `Pipeline` documents them."""
-
-    on_error: OnError
-    retries: int | None
-    timeout_s: float | None
-    max_failures: int | float | None
-    samples: bool
-    fuse: bool
-
-
-@dataclass(frozen=True)
-class StagesPart:
-    """Consecutive stages, which form a pipeline."""
-
-    pipeline: Pipeline
-    output: str = ""
-    """The folder that it writes for the next part."""
-
-
-@dataclass(frozen=True)
-class WorkflowPart:
-    """A workflow, and the folders that it was given."""
-
-    name: str
-    workflow: Workflow
-    options: Mapping[str, Any]
-    """The options that the user gave it."""
-
-    input: str
-    output: str
-
-    def label(self, pipeline: str) -> str:
-        """Return the name of one of its pipelines within the curation."""
-        return f"{self.name}.{pipeline}"
-
-
-Part: TypeAlias = StagesPart | WorkflowPart
 
 
 class Curation(Workflow):
@@ -150,18 +114,20 @@ class Curation(Workflow):
     def work_dir(self) -> str:
         if self._work_dir is not None:
             return self._work_dir
+        if self._output is None:
+            raise PipelineError(f"{self.name}: its writer has no output folder; set work_dir")
         return join(self._output.folder, ".curator", self.name)
 
     @property
     def storage_options(self) -> dict[str, Any]:
-        return self._output.storage_options
+        return self._output.storage_options if self._output else {}
 
     @cached_property
-    def _output(self) -> Output:
+    def _output(self) -> Output | None:
         writer = self.steps[-1]
         assert isinstance(writer, ProcessingStage)
         stages = Pipeline(stages=[writer]).planned_stages()
-        return outputs_of(Plan(self.name, stages))[0]
+        return next(iter(outputs_of(Plan(self.name, stages))), None)
 
     def locked_folders(self) -> Iterable[LockedFolder]:
         yield from super().locked_folders()
@@ -174,80 +140,12 @@ class Curation(Workflow):
                 return part.workflow.run_dir(pipeline.removeprefix(part.label("")))
         return super().run_dir(pipeline)
 
-    # Parts
-
     @cached_property
     def parts(self) -> list[Part]:
         """The pipelines and workflows that the steps make, in order."""
-        parts: list[Part] = []
-        stages: list[AnyStage] = []
-        for step in self.steps:
-            if isinstance(step, ProcessingStage):
-                stages.append(step)
-            else:
-                self._add_workflow(parts, stages, step)
-                stages = []
-        number = len(parts) + 1
-        if number > 1 and stages:
-            stages[-1] = self._with_dropped_path(stages[-1], number)
-        pipeline = self._pipeline(number, [*self._reader(parts), *stages])
-        return [*parts, StagesPart(pipeline)]
-
-    def _add_workflow(
-        self, parts: list[Part], stages: Sequence[AnyStage], step: WorkflowStep
-    ) -> None:
-        number = len(parts) + 1
-        if not stages:  # it is directly behind another workflow
-            parts.append(self._workflow_part(number, step, parts[-1].output))
-            return
-        folder = self._folder(f"{number}-records")
-        part = self._workflow_part(number + 1, step, folder)
-        writer = part.workflow.step_writer(folder).with_(name=_INTERMEDIATE_WRITER)
-        writer = self._with_dropped_path(writer, number)
-        pipeline = self._pipeline(number, [*self._reader(parts), *stages, writer])
-        parts += [StagesPart(pipeline, folder), part]
-
-    def _with_dropped_path(self, writer: AnyStage, number: int) -> AnyStage:
-        """Have each part write dropped records to a folder of its own, if the last writer does."""
-        folder = getattr(self.steps[-1], "dropped_path", None)
-        if not folder or not hasattr(writer, "dropped_path"):
-            return writer
-        changed: Any = writer.with_()
-        changed.dropped_path = join(str(folder), f"{number}-stages")
-        if changed.name == _INTERMEDIATE_WRITER:  # dropped records have the format of the output
-            changed.dropped_like = cast(Any, self.steps[-1]).with_()
-            changed.dropped_like.dropped_path = changed.dropped_path
-        return changed  # type: ignore[no-any-return]
-
-    def _workflow_part(self, number: int, step: WorkflowStep, folder: str) -> WorkflowPart:
-        name = f"{number}-{step.name}"
-        output = self._folder(name, "output")
-        work = self._folder(name, "work")
-        chosen = {
-            "input": folder,
-            "output": output,
-            "work": work,
-            "storage": self.storage_options,
-            "format": "parquet",
-        }
-        try:
-            made = step.create(chosen)
-        except (TypeError, ValueError) as error:
-            raise PipelineError(f"{self.name}: step {step.name!r}: {error}") from None
-        return WorkflowPart(name, made, step.options, folder, output)
-
-    def _pipeline(self, number: int, stages: Sequence[AnyStage]) -> Pipeline:
-        return Pipeline(f"{number}-stages", self.description, stages, **self.settings)
-
-    def _reader(self, parts: Sequence[Part]) -> list[AnyStage]:
-        """Return the reader of what the last part has written, if that is a workflow."""
-        if not parts:
-            return []
-        part = parts[-1]
-        assert isinstance(part, WorkflowPart)
-        text_field = getattr(self.steps[0], "text_field", "text")
-        reader = part.workflow.step_reader(part.output, text_field)
-        return [reader.with_(name="intermediate_reader")]
+        return PartBuilder(
+            self.name, self.description, self.settings, self._folder(), self.storage_options
+        ).build(self.steps)
 
     def _folder(self, *names: str) -> str:
         return join(self.work_dir, "parts", *names)
