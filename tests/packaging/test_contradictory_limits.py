@@ -29,5 +29,6 @@ def test_a_minimum_above_the_maximum_is_a_problem_of_the_plan() -> None:
         options = options_of(found).options
         given = {k: v for k, v in sample_options(name, found).items() if options[k].required}
         stage = found(**{**given, low: 2, high: 1})
-        with pytest.raises(PipelineError, match=r"(?s)min_.*max_"):
+        with pytest.raises(PipelineError) as refused:
             Pipeline("limits", stages=[stage]).build(tasks=[])
+        assert any("min_" in text and "max_" in text for text in refused.value.problems), name
