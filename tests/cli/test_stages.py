@@ -104,7 +104,7 @@ class TestExplain:
         ]
         assert "package curator-trial 1.2" in lines
         assert "class curator_trial_stages:LongEnough" in lines
-        assert "takes DocumentBatch with text" in lines
+        assert "takes DocumentBatch, reads text" in lines
         assert "min_chars int 5 The fewest characters a text may have." in lines
         at = lines.index("In a recipe:")
         assert lines[at + 1 : at + 4] == ["steps:", "- stage: trial.long_enough", "min_chars: 5"]

@@ -134,7 +134,7 @@ def _explain_stage(screen: Screen, name: str) -> None:
     if stage.doc:
         screen.print_text(stage.doc)
         screen.print_line()
-    takes = f"{stage.input_type}{_columns(' with', stage.reads)}"
+    takes = f"{stage.input_type}{_columns(', reads', stage.reads)}"
     returns = f"{stage.output_type}{_columns(', adds', stage.adds)}"
     show_facts(screen, stage, [("takes", takes), ("returns", returns)])
     show_snippets(screen, stage.recipe, stage.python)
