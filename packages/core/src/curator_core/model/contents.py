@@ -25,10 +25,10 @@ _MOST_ROWS = 96
 _WINDOW = 6
 """Sampled rows that lie side by side: slices are much faster than single rows."""
 
-_WORDS_EVERY = 8
-"""Words are counted in one of this many sampled rows, because that takes longest."""
+_MOST_WORD_ROWS = 8
+"""Words are counted in fewer rows, because that takes longest."""
 
-_PREFIX = 1000
+_PREFIX = 800
 """Words are counted at the start of a text, and estimated for the rest."""
 
 _MOST_COLUMNS = 8
@@ -86,14 +86,14 @@ def contents_of(task: AnyTask) -> Contents | None:
 
 
 def _contents_of_table(table: "pa.Table", text: str, offset: int) -> Contents | None:
-    """`offset` chooses the rows in which words are counted: small batches have only a few rows."""
+    """`offset` varies the rows in which words are counted."""
     others = _number_columns(table)
     language = next((name for name in _LANGUAGE_COLUMNS if name in table.column_names), "")
     chosen = list(dict.fromkeys(name for name in (text, language, *others) if name))
     sampled, step = _sample(table.select(chosen))
     numbers: dict[str, Bins] = {}
     if text:
-        numbers |= _lengths(sampled.column(text), step, offset % _WORDS_EVERY)
+        numbers |= _lengths(sampled.column(text), step, offset)
     for name in others:
         found = sampled.column(name).to_pylist()
         numbers[name] = _scaled([value for value in found if value is not None], step)
@@ -118,12 +118,13 @@ def _lengths(texts: "pa.ChunkedArray", step: int, offset: int) -> dict[str, Bins
     import pyarrow.compute as pc
 
     lengths = [length or 0 for length in pc.utf8_length(texts).to_pylist()]
+    every = max(1, -(-len(lengths) // _MOST_WORD_ROWS))
     words = [
         len(text.split()) * max(1.0, lengths[row] / len(text))
-        for row in range(offset, len(lengths), _WORDS_EVERY)
+        for row in range(offset % every, len(lengths), every)
         if (text := pc.utf8_slice_codeunits(texts[row], 0, _PREFIX).as_py())
     ]
-    return {CHARACTERS: _scaled(lengths, step), WORDS: _scaled(words, step * _WORDS_EVERY)}
+    return {CHARACTERS: _scaled(lengths, step), WORDS: _scaled(words, step * every)}
 
 
 def _languages(column: "pa.ChunkedArray", step: int) -> dict[str, int]:
