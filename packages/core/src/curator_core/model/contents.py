@@ -26,7 +26,7 @@ _WINDOW = 6
 """Sampled rows that lie side by side: slices are much faster than single rows."""
 
 _MOST_WORD_ROWS = 8
-"""Words are counted in fewer rows, because that takes longest."""
+"""Words are counted in fewer rows, because that takes longest, and estimated in the others."""
 
 _PREFIX = 800
 """Words are counted at the start of a text, and estimated for the rest."""
@@ -115,16 +115,20 @@ def _sample(table: "pa.Table") -> tuple["pa.Table", int]:
 
 
 def _lengths(texts: "pa.ChunkedArray", step: int, offset: int) -> dict[str, Bins]:
+    """Count words in a few of the texts; the others have as many words per character."""
     import pyarrow.compute as pc
 
     lengths = [length or 0 for length in pc.utf8_length(texts).to_pylist()]
-    every = max(1, -(-len(lengths) // _MOST_WORD_ROWS))
-    words = [
-        len(text.split()) * max(1.0, lengths[row] / len(text))
-        for row in range(offset % every, len(lengths), every)
-        if (text := pc.utf8_slice_codeunits(texts[row], 0, _PREFIX).as_py())
-    ]
-    return {CHARACTERS: _scaled(lengths, step), WORDS: _scaled(words, step * every)}
+    if not lengths:
+        return {}
+    every = -(-len(lengths) // _MOST_WORD_ROWS)
+    counted = range(offset % every, len(lengths), every)
+    starts = [pc.utf8_slice_codeunits(texts[row], 0, _PREFIX).as_py() or "" for row in counted]
+    per_character = [len(text.split()) / len(text) if text else 0.0 for text in starts]
+    density = dict(zip(counted, per_character, strict=True))
+    others = sum(per_character) / len(per_character)
+    words = [length * density.get(row, others) for row, length in enumerate(lengths)]
+    return {CHARACTERS: _scaled(lengths, step), WORDS: _scaled(words, step)}
 
 
 def _languages(column: "pa.ChunkedArray", step: int) -> dict[str, int]:
