@@ -40,6 +40,7 @@ SHOTS = {
     "demo": Shot("", "demo/output/kept/.curator/web_quality/report.html", height=1150),
     "report": Shot("getting_started.md", "clean/.curator/mine/report.html"),
     "crawl": Shot("guides/common_crawl.md", "clean/.curator/crawl/report.html"),
+    "curation": Shot("guides/curation.md", "clean/.curator/corpus/report.html"),
     "duplicates": Shot("guides/deduplicate.md",
                        "distinct/.curator/fuzzy_deduplication/duplicates.html", height=1500),
     "pictures": Shot("guides/images.md", "shards/.curator/photos/pictures.html"),
