@@ -129,7 +129,7 @@ def workflow_help(name: str, plugins: Plugins | None = None) -> WorkflowHelp:
         version=offer.version,
         place=offer.place,
         extras=_extras(offer),
-        recipe=workflow_snippet(offer.name, required),
+        recipe=workflow_snippet(offer.name, required, can_be_step=bool(found.step_options)),
         python=python_snippet(offer.place, required),
         options=tuple(_describe_option(option) for option in table.options.values()),
     )

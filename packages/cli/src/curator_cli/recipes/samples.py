@@ -119,10 +119,13 @@ def recipe_snippet(name: str, found: Any, options: Mapping[str, Any]) -> str:
     return "\n    ".join([f"steps:\n  - {lines[0]}", *lines[1:]])
 
 
-def workflow_snippet(name: str, options: Mapping[str, Any]) -> str:
-    """Return a recipe that runs a workflow."""
+def workflow_snippet(name: str, options: Mapping[str, Any], *, can_be_step: bool) -> str:
+    """Return a recipe that runs a workflow, and how to write it as a step of a longer one."""
     lines = [f"workflow: {name}", "options:"]
-    return "\n".join([*lines, *(f"  {key}: {_yaml(value)}" for key, value in options.items())])
+    lines += [f"  {key}: {_yaml(value)}" for key, value in options.items()]
+    if can_be_step:
+        lines += ["# or, as a step between others:", f"#   - workflow: {name}"]
+    return "\n".join(lines)
 
 
 def python_snippet(place: str, options: Mapping[str, Any], *, is_class: bool = True) -> str:
