@@ -1,6 +1,7 @@
 """Curations: stages and workflows as one workflow, killed, run again, with new input."""
 
 import random
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -187,6 +188,19 @@ def test_new_input_needs_intermediate_files_or_a_new_start(
         removed.run(HERE)
     removed.run(HERE, resume=False)
     assert ids_in(records_in(tmp_path / "removed")) == fresh
+
+
+@pytest.mark.parametrize("deleted", ["1-records", "2-exact/work", "2-exact/output", "3-fuzzy", ""])
+def test_deleted_intermediate_files_are_made_again(
+    raw: Path, tmp_path: Path, expected: list[int], records_in: Read, deleted: str
+) -> None:
+    made = curation(raw, tmp_path / "out", keep_intermediate=True)
+    made.run(HERE)
+    shutil.rmtree(Path(made.work_dir, "parts", deleted))
+
+    made.run(HERE)
+
+    assert ids_in(records_in(tmp_path / "out")) == expected
 
 
 def test_a_changed_step_is_refused_and_named(raw: Path, tmp_path: Path) -> None:

@@ -264,7 +264,9 @@ class Curation(Workflow):
         current = fingerprint(*(f"{file.path} {file.size} {file.version}" for file in listed))
         note = self._folder(f"{part.name}.input.json")
         recorded = self._read(note)
-        if recorded not in (None, current):
+        if not self._exists(part.workflow.run_dir("")):  # someone may have deleted a folder
+            self._remove_files_of(part)
+        elif recorded not in (None, current):
             LOG.info("%s: the input of %s has changed, so it starts over", self.name, part.name)
             self._restarted.add(part.label(""))
             self._remove_files_of(part)
@@ -353,6 +355,10 @@ class Curation(Workflow):
         fs, path = open_filesystem(path, self.storage_options)
         fs.makedirs(path.rpartition("/")[0], exist_ok=True)
         fs.pipe_file(path, content)
+
+    def _exists(self, path: str) -> bool:
+        fs, path = open_filesystem(path, self.storage_options)
+        return bool(fs.exists(path))
 
     def _remove(self, path: str) -> None:
         fs, path = open_filesystem(path, self.storage_options)
