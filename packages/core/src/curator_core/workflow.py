@@ -8,8 +8,6 @@ from typing import Any, ClassVar, Unpack
 
 from curator_core.errors import PipelineError, ResumeError, RunInterrupted, hint
 from curator_core.io.filesystems import base_name, full_path, join, open_filesystem
-from curator_core.io.readers import ParquetReader
-from curator_core.io.writers import ParquetWriter
 from curator_core.model.formatting import counted
 from curator_core.model.stages import AnyStage
 from curator_core.pipeline import Pipeline, choose_executor
@@ -53,10 +51,14 @@ class Workflow(ABC):
 
     def step_writer(self, folder: str) -> AnyStage:
         """Return the stage that writes records to be read by this workflow."""
+        from curator_core.io.writers import ParquetWriter
+
         return ParquetWriter(folder, storage_options=self.storage_options)
 
     def step_reader(self, folder: str, text_field: str | None) -> AnyStage:
         """Return the stage that reads what this workflow has written."""
+        from curator_core.io.readers import ParquetReader
+
         return ParquetReader(folder, text_field=text_field, storage_options=self.storage_options)
 
     @property

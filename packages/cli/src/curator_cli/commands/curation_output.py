@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from curator_core import Curation, StagesPart, WorkflowPart
-
 from curator_cli.commands.workflow_output import file_lines, quarantine_lines
 from curator_cli.output import Screen
 
 if TYPE_CHECKING:
-    from curator_core import WorkflowResult
+    from curator_core import Curation, WorkflowResult
 
     from curator_cli.recipes import Recipe
     from curator_cli.recipes.recipe_step import RecipeStep
@@ -55,8 +53,10 @@ def show_curation_plan(screen: Screen, recipe: "Recipe", executor: str) -> None:
 
 
 def _steps_by_part(
-    recipe: "Recipe", curation: Curation
+    recipe: "Recipe", curation: "Curation"
 ) -> "Iterator[tuple[str, list[RecipeStep]]]":
+    from curator_core import StagesPart
+
     steps = list(recipe.steps)
     for part in curation.parts:
         if isinstance(part, StagesPart):
@@ -78,7 +78,7 @@ def _step_facts(recipe: "Recipe", step: "RecipeStep") -> dict[str, Any]:
 
 
 def show_curation(
-    screen: Screen, curation: Curation, result: "WorkflowResult", *, quiet: bool
+    screen: Screen, curation: "Curation", result: "WorkflowResult", *, quiet: bool
 ) -> None:
     """Show how many records each part kept, and where the output is."""
     from curator_report.summary import details
@@ -97,7 +97,7 @@ def show_curation(
     screen.show(details(lines))
 
 
-def _verdict(curation: Curation, result: "WorkflowResult") -> str:
+def _verdict(curation: "Curation", result: "WorkflowResult") -> str:
     from curator_core.model.formatting import duration
 
     if not result.runs:
@@ -105,8 +105,9 @@ def _verdict(curation: Curation, result: "WorkflowResult") -> str:
     return f"{curation.name} is done in {duration(result.seconds)}"
 
 
-def _funnel(curation: Curation, result: "WorkflowResult") -> "Iterator[tuple[str, str]]":
+def _funnel(curation: "Curation", result: "WorkflowResult") -> "Iterator[tuple[str, str]]":
     """Yield one line for each part: how many records it kept, and what dropped the others."""
+    from curator_core import WorkflowPart
     from curator_core.model.formatting import count, counted
 
     for part in curation.parts:
