@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 from weakref import ref
 
-from curator_core.model.optional_dependencies import notebook_view
+from curator_core.model.optional_dependencies import notebook_view, to_data_frame
 from curator_core.model.tasks import Dropped, Task
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class DocumentBatch(Task["pa.Table"]):
         return cls(pa.Table.from_pandas(frame, preserve_index=False), dataset_name)
 
     def to_pandas(self) -> "pd.DataFrame":
-        return self.data.to_pandas()
+        """Return the records as a data frame; requires pandas."""
+        return to_data_frame(self.data)
 
     def _repr_html_(self) -> str | None:
         return notebook_view("batch", self)

@@ -4,9 +4,17 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curator_core.errors import CuratorError, hint
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+class NotInstalledError(CuratorError, ImportError):
+    """A library is not installed that a method needs. The message says what to install."""
 
 
 def not_installed(what: str, modules: Sequence[str], command: str) -> str | None:
@@ -22,6 +30,14 @@ def not_installed(what: str, modules: Sequence[str], command: str) -> str | None
 def import_if_installed(module: str) -> Any:
     """Import and return the module, or None if its package is not installed."""
     return import_module(module) if find_spec(module.partition(".")[0]) else None
+
+
+def to_data_frame(table: "pa.Table") -> "pd.DataFrame":
+    """Return the table as a data frame; raise if pandas is not installed."""
+    missing = not_installed("to_pandas()", ["pandas"], "pip install pandas")
+    if missing:
+        raise NotInstalledError(missing)
+    return table.to_pandas()
 
 
 def notebook_view(kind: str, thing: object) -> str | None:

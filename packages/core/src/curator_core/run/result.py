@@ -11,7 +11,7 @@ from curator_core.model.documents import DocumentBatch
 from curator_core.model.files import FileGroup
 from curator_core.model.formatting import counted, duration
 from curator_core.model.node_usage import NodeUsage
-from curator_core.model.optional_dependencies import not_installed, notebook_view
+from curator_core.model.optional_dependencies import not_installed, notebook_view, to_data_frame
 from curator_core.model.records import QuarantineRecord, StageCounts
 from curator_core.model.tasks import AnyTask, Empty
 from curator_core.model.usage import Usage
@@ -183,7 +183,7 @@ class RunResult(Sequence[AnyTask]):
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return all output records as a data frame; requires pandas."""
-        return self.to_arrow().to_pandas()
+        return to_data_frame(self.to_arrow())
 
     def to_json(self) -> dict[str, Any]:
         """Return everything except the tasks as JSON-compatible values."""
