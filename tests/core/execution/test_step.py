@@ -81,7 +81,8 @@ class TestRetries:
         ran = quarantining(FailsFirst(3).with_(retries=2), Task("a"))
 
         [record] = ran.report.quarantined
-        assert (record.attempts, record.reason) == (3, "ValueError: not yet")
+        assert record.attempts == 3
+        assert record.reason.startswith("ValueError: not yet (test_step.py:")
 
     @pytest.mark.parametrize(
         ("error", "tries"),
@@ -168,7 +169,8 @@ class TestGenerators:
 
         assert data(ran) == [(7, 0), (7, 1)]
         [record] = ran.report.quarantined
-        assert (record.passed, record.reason) == (2, "ValueError: broke off")
+        assert record.passed == 2
+        assert record.reason.startswith("ValueError: broke off (test_step.py:")
         assert (ran.counts.tasks_in, ran.counts.tasks_failed, ran.counts.tasks_passed) == (1, 1, 0)
 
     def test_yield_the_same_ids_with_and_without_a_retry(self) -> None:
@@ -228,7 +230,7 @@ class TestBatches:
         ran = quarantining(AllBut(bad, mixed).with_(batch_size=size), *tasks)
 
         good = set(range(12)) - bad
-        assert {record.reason for record in ran.report.quarantined} == {
+        assert {record.reason.partition(" (")[0] for record in ran.report.quarantined} == {
             f"ValueError: bad: [{number}]" for number in bad
         }
         if mixed:
@@ -259,7 +261,8 @@ class TestBatches:
 
         ran = quarantining(Devours({1}).with_(batch_size=3), *[Task(n) for n in range(3)])
 
-        assert [record.reason for record in ran.report.quarantined] == ["ValueError: bad: [1]"]
+        [record] = ran.report.quarantined
+        assert record.reason.startswith("ValueError: bad: [1] (")
 
     @pytest.mark.parametrize("batch_size", [1, 2])
     def test_the_input_of_a_stage_is_freed_before_the_next_one_runs(self, batch_size: int) -> None:
@@ -385,7 +388,8 @@ class TestPolicies:
         source = as_source(Task("a"), 0).task_id
         assert isinstance(record, QuarantineRecord)
         assert (record.task_id, record.source_id, record.stage_index) == (source, source, 0)
-        assert (record.stage, record.reason) == ("fails_first", "ValueError: not yet")
+        assert record.stage == "fails_first"
+        assert record.reason.startswith("ValueError: not yet (test_step.py:")
         assert record.detail.endswith("ValueError: not yet")
         assert record.payload is not None
         assert Task.from_payload(record.payload) == Task("a", "web", {"page": 1})
@@ -610,7 +614,8 @@ class TestOutOfMemory:
         assert data(ran) == ["a", "b", "c"]
         assert stage.sizes == [4, 1, 1]
         [record] = ran.report.quarantined
-        assert (record.reason, record.attempts) == ("OutOfMemoryError: CUDA out of memory", 2)
+        assert record.reason.startswith("OutOfMemoryError: CUDA out of memory (")
+        assert record.attempts == 2
 
     def test_a_generator_resumes_where_it_ran_out_of_memory(self) -> None:
         class Gives(Stage):

@@ -358,7 +358,7 @@ GUILTY: list[tuple[ProcessingStage[Any, Any], str]] = [
     (CannotEnd(), r"fails in a worker that was given the samples.*OSError: still in use"),
     (GivesAnotherType(), r"gives a FileGroup, but says that it gives DocumentBatch"),
     (Misconfigured(), r"has invalid options: at_least is above at_most"),
-    (FailsAlways(), r"failed: KeyError: 'language' \(on a sample task\)"),
+    (FailsAlways(), r"failed: KeyError: 'language' \(.*\.py:\d+\) \(on a sample task\)"),
     (GuiltyPart(), r"^stage 'adds_in_secret' adds columns"),
     (DropsAllFirst(), r"stage 'lowercase' was given nothing: the part before it dropped every"),
 ]

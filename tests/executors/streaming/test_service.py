@@ -83,7 +83,8 @@ def test_each_task_gets_one_reply_whatever_happens() -> None:
     one, bad, dropped, killer, two = (replies[ticket] for ticket in tickets)
     assert all(r.submitted[0] is t for r, t in zip((one, bad, dropped), tasks, strict=False))
     assert [[o.data for o in r.outputs] for r in (one, dropped, two)] == [["ONE"], [], ["TWO"]]
-    assert (bad.outputs, bad.failures[0].reason) == ((), "ValueError: bad task")
+    assert bad.outputs == ()
+    assert bad.failures[0].reason.startswith("ValueError: bad task (")
     assert "os._exit" in killer.failures[0].reason
     assert (one.failures, dropped.failures) == ((), ())
 

@@ -4,7 +4,8 @@ import traceback
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cache
-from os.path import basename
+from os.path import basename, dirname
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 
@@ -85,9 +86,16 @@ class StageError(CuratorError):
 
 
 def _rebuild_stage_error(message: str, facts: dict[str, str]) -> StageError:
+    """Return an error that another process raised; its cause shows the traceback from there."""
     error = StageError(message)
     vars(error).update(facts)
+    if error.detail:
+        error.__cause__ = _WorkerTracebackError(f'\n"""\n{error.detail}\n"""')
     return error
+
+
+class _WorkerTracebackError(Exception):
+    """The traceback of an error in a worker, as text: tracebacks cannot be pickled."""
 
 
 class BudgetError(CuratorError):
@@ -181,15 +189,31 @@ def user_code_location(error: BaseException) -> str:
     """Return where the user's code raised an error, as ` (file.py:12)`; empty if it did not."""
     place = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
-        file = frame.f_code.co_filename
-        module = str(frame.f_globals.get("__name__", ""))
-        if not (
-            module.startswith("curator_")
-            or file.startswith(_installed_folders())
-            or file[:1] == "<"
-        ):
-            place = f" ({basename(file)}:{line})"
+        if _is_user_code(frame):
+            place = f" ({_location(frame.f_code, line)})"
     return place
+
+
+def _is_user_code(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    if str(frame.f_globals.get("__name__", "")).startswith("curator_"):
+        return False
+    if file.startswith(_installed_folders()) or "site-packages" in file or "dist-packages" in file:
+        return False
+    is_compiled = file.endswith((".pyx", ".pxi", ".pxd"))
+    return not is_compiled and (file[:1] != "<" or _is_cell(file))
+
+
+def _is_cell(file: str) -> bool:
+    """Return whether this is a cell of a notebook, which has a file name that users never saw."""
+    return file.startswith("<ipython-input-") or basename(dirname(file)).startswith("ipykernel_")
+
+
+def _location(code: CodeType, line: int) -> str:
+    if not _is_cell(code.co_filename):
+        return f"{basename(code.co_filename)}:{line}"
+    function = code.co_qualname.partition(".<locals>")[0]
+    return f"notebook cell, line {line}, in {function}"
 
 
 def is_damaged_input(error: BaseException) -> bool:
@@ -199,9 +223,17 @@ def is_damaged_input(error: BaseException) -> bool:
 
 def detail_of(error: BaseException) -> str:
     """Return the traceback without the frames that called the stage."""
-    formatted = traceback.TracebackException.from_exception(error)
-    frames = traceback.extract_tb(error.__traceback__)
-    modules = [f.f_globals.get("__name__", "") for f, _ in traceback.walk_tb(error.__traceback__)]
-    first = next((i for i, name in enumerate(modules) if name not in _FRAMEWORK), 0)
-    formatted.stack = traceback.StackSummary.from_list(frames[first:])
-    return "".join(formatted.format()).rstrip()
+    frames = _frames_of_stage(error)
+    return "".join(traceback.format_exception(type(error), error, frames)).rstrip()
+
+
+def remove_callers(error: BaseException) -> None:
+    """Let the traceback begin with the stage, not with the frames that called it."""
+    error.__traceback__ = _frames_of_stage(error)
+
+
+def _frames_of_stage(error: BaseException) -> TracebackType | None:
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_globals.get("__name__") in _FRAMEWORK:
+        frames = frames.tb_next
+    return frames or error.__traceback__

@@ -183,8 +183,8 @@ class TestStageLives:
     def test_a_setup_that_fails_is_part_of_the_result(self, run: Any) -> None:
         work = run(FailsToSetUp())
         result = get(work.start("w").set_up((0, 0)))
-        assert str(result.error) == (
-            "stage 'fails_to_set_up' could not be set up: RuntimeError: no such model"
+        assert str(result.error).startswith(
+            "stage 'fails_to_set_up' could not be set up: RuntimeError: no such model ("
         )
         assert result.error.stage == "fails_to_set_up"
 

@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from curator_core.errors import OutputError, StageError, detail_of, is_damaged_input, reason_of
+from curator_core.errors import (
+    OutputError,
+    StageError,
+    detail_of,
+    is_damaged_input,
+    reason_of,
+    remove_callers,
+    user_code_location,
+)
 from curator_core.model.contents import contents_of
 from curator_core.model.documents import DocumentBatch
 from curator_core.model.ids import fingerprint
@@ -282,8 +290,9 @@ class Account:
         attempts. `shared` is how many outputs of this attempt already took a share of the credit.
         """
         policy = self.planned.policy
-        reason = reason_of(error)
+        reason = reason_of(error) + user_code_location(error)
         if policy.on_error == "fail" or isinstance(error, OutputError):
+            remove_callers(error)
             raise StageError(
                 f"stage {self.planned.name!r} failed: {reason}",
                 stage=self.planned.name,

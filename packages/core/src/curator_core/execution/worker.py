@@ -4,7 +4,14 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from curator_core.errors import OutputError, StageError, detail_of, reason_of
+from curator_core.errors import (
+    OutputError,
+    StageError,
+    detail_of,
+    reason_of,
+    remove_callers,
+    user_code_location,
+)
 from curator_core.execution.accounting import Account
 from curator_core.execution.exit_guard import StageCode
 from curator_core.execution.fused_step import FusedStep
@@ -71,8 +78,10 @@ class StageWorker:
             with StageCode():
                 yield
         except Exception as error:
+            remove_callers(error)
             raise StageError(
-                f"stage {planned.name!r} could not {purpose}: {reason_of(error)}",
+                f"stage {planned.name!r} could not {purpose}: "
+                f"{reason_of(error)}{user_code_location(error)}",
                 stage=planned.name,
                 detail=detail_of(error),
             ) from error
@@ -88,7 +97,8 @@ class StageWorker:
                 with StageCode():
                     planned.stage.teardown()
             except Exception as error:  # noqa: BLE001 - boundary to a stage's code
-                LOG.warning("stage %r: teardown failed: %s", planned.name, reason_of(error))
+                reason = reason_of(error) + user_code_location(error)
+                LOG.warning("stage %r: teardown failed: %s", planned.name, reason)
         for part in self._parts:
             detach_recorder(part.stage)
 
