@@ -8,7 +8,7 @@ EXAMPLES = REPOSITORY / "examples"
 
 
 def test_every_example_is_in_the_table() -> None:
-    kinds = ("*.yaml", "*.py", "*/*.yaml", "*/*.py")
+    kinds = ("*.yaml", "*.py", "*/*.yaml", "*/*.py", "*/*.ipynb")
     there = {str(file.relative_to(EXAMPLES)) for kind in kinds for file in EXAMPLES.glob(kind)}
     told = re.findall(r"^\| `([\w/.]+)` \|", (EXAMPLES / "README.md").read_text(), re.M)
     assert sorted(set(told) - {"corpus/"}) == sorted(
