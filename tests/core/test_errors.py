@@ -31,7 +31,7 @@ def error_in(file: str) -> Exception:
 @pytest.mark.parametrize(
     ("file", "location"),
     [
-        ("/home/me/rules.py", " (rules.py:2)"),
+        ("/project/rules.py", " (rules.py:2)"),
         ("/tmp/ipykernel_12/345.py", " (notebook cell, line 2, in clean)"),
         ("<ipython-input-3-af>", " (notebook cell, line 2, in clean)"),
     ],

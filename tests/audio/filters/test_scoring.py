@@ -68,6 +68,7 @@ def test_a_failing_rule_quarantines_one_recording(good: AudioBatch) -> None:
         assert names(run.outputs) == ["long", "quiet"]
         [record] = run.report.quarantined
         assert "ZeroDivisionError" in record.reason
+        assert "(test_scoring.py:" in record.reason
         assert str(record.where).endswith("short.wav")
 
 

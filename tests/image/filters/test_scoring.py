@@ -43,6 +43,7 @@ def test_a_failing_rule_quarantines_one_picture() -> None:
     assert keys_of(run.outputs) == ["a"]
     [record] = run.report.quarantined
     assert "ZeroDivisionError" in record.reason
+    assert "(test_scoring.py:" in record.reason
 
 
 def test_wrong_rules_fail_where_they_are_created() -> None:

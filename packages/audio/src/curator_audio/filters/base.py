@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from curator_core import Dropped, ProcessingStage, Rejected
-from curator_core.errors import CuratorError, TaskTimeoutError, reason_of
+from curator_core.errors import CuratorError, TaskTimeoutError, reason_of, user_code_location
 from curator_core.io.filesystems import StorageOptions
 from curator_core.model.rules import convert_score
 
@@ -101,7 +101,7 @@ class FunctionAccumulator:
         except TaskTimeoutError:  # concerns the whole call
             raise
         except Exception as error:  # noqa: BLE001 - user code may raise anything
-            return CuratorError(reason_of(error))
+            return CuratorError(reason_of(error) + user_code_location(error))
 
 
 def score_rows(

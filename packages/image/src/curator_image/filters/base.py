@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from curator_core import Dropped, ProcessingStage, Rejected
-from curator_core.errors import CuratorError, TaskTimeoutError, reason_of
+from curator_core.errors import CuratorError, TaskTimeoutError, reason_of, user_code_location
 from curator_core.model.scores import Scores, attach_scores
 
 from curator_image.decoding import ImageDecodeError
@@ -44,7 +44,7 @@ def score_pictures(
             failed[row] = (
                 error.without_traceback()
                 if isinstance(error, ImageDecodeError)
-                else CuratorError(reason_of(error))
+                else CuratorError(reason_of(error) + user_code_location(error))
             )
     good, rejected = batch.without(failed)
     stay = [picture for row, picture in enumerate(pictures) if row not in failed]
