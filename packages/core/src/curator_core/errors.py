@@ -190,7 +190,7 @@ def user_code_location(error: BaseException) -> str:
     place = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         if _is_user_code(frame):
-            place = f" ({_location(frame.f_code, line)})"
+            place = f" ({code_location(frame.f_code, line)})"
     return place
 
 
@@ -209,7 +209,8 @@ def _is_cell(file: str) -> bool:
     return file.startswith("<ipython-input-") or basename(dirname(file)).startswith("ipykernel_")
 
 
-def _location(code: CodeType, line: int) -> str:
+def code_location(code: CodeType, line: int) -> str:
+    """Return a line of a user's code, as `file.py:12`; of a cell, with the function's name."""
     if not _is_cell(code.co_filename):
         return f"{basename(code.co_filename)}:{line}"
     function = code.co_qualname.partition(".<locals>")[0]

@@ -4,10 +4,9 @@
 """
 
 from collections.abc import Callable, Sequence
-from os.path import basename
 from typing import Any
 
-from curator_core.errors import PipelineError, reason_of
+from curator_core.errors import PipelineError, code_location, reason_of
 from curator_core.model.stages import AnyStage, ProcessingStage, snake_case
 
 SCORE_TYPES: dict[str, Callable[[Any], Any]] = {
@@ -86,7 +85,7 @@ def call_rule(function: Callable[..., Any], value: Any) -> Any:
     answer = function(value)
     if answer is None:
         code = getattr(function, "__code__", None)
-        place = f" ({basename(code.co_filename)}:{code.co_firstlineno})" if code else ""
+        place = f" ({code_location(code, code.co_firstlineno)})" if code else ""
         name = getattr(function, "__name__", type(function).__name__)
         raise TypeError(f"{name}{place} returned None; it must return True, False or a number")
     return answer
