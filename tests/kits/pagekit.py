@@ -24,7 +24,7 @@ DOCS = REPOSITORY / "docs"
 FENCE = re.compile(r"^```(\w*)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INSTALLS = re.compile(r"^ *pip install (.*)$", re.MULTILINE)
 EXTRAS = re.compile(r"(curator-[a-z]+)\[([\w,-]+)\]")
-QUANTITY = re.compile(r"\b\d[\d.,]*\s(?:s|ms|min|kB|MB)\b")
+QUANTITY = re.compile(r"\b\d[\d.,]*\s(?:s|ms|min|B|kB|MB|GB)\b")
 IS_FACT = re.compile(r"[1-9_/]")
 
 
