@@ -21,6 +21,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 IMAGES = REPOSITORY / "docs" / "images"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 COLORS = 128
+WORK = Path(tempfile.gettempdir()) / "curator"
+"""The folder in which pages are followed: the same each time, because reports show it."""
 
 sys.path.insert(0, str(REPOSITORY / "tests" / "kits"))
 from pagekit import DOCS, follow  # noqa: E402 - found by the line above
@@ -50,15 +52,18 @@ SHOTS = {
 
 
 def take(name: str, shot: Shot) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    WORK.mkdir()
+    try:
         if shot.page:
-            follow(DOCS / shot.page, Path(folder))
+            follow(DOCS / shot.page, WORK)
         else:
-            run_demo(Path(folder))
-        picture = Path(folder) / f"{name}.png"
-        photograph(Path(folder) / shot.file, picture, shot)
+            run_demo(WORK)
+        picture = WORK / f"{name}.png"
+        photograph(WORK / shot.file, picture, shot)
         with Image.open(picture) as whole:
             whole.convert("RGB").quantize(COLORS).save(IMAGES / picture.name, optimize=True)
+    finally:
+        shutil.rmtree(WORK)
 
 
 def run_demo(folder: Path) -> None:
