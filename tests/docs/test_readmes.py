@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from cpukit import one_cpu
 from curator_cli.app import call
-from curator_cli.recipes import load_recipe
+from curator_cli.recipes import Permissions, load_recipe
 from curator_core import PipelineError
 
 REPOSITORY = Path(__file__).parents[2]
@@ -285,9 +285,9 @@ def test_every_example_is_sound(recipe: Path, tmp_path: Path) -> None:
     line = tmp_path / "raw" / "a.jsonl"
     line.write_text(json.dumps({"text": PROSE, "url": "https://harbour.example/"}) + "\n")
     settings = [f"input.file_paths={line}", f"output.path={tmp_path}/clean"]
-    found = load_recipe(recipe, settings)
     try:
-        plan = found.pipeline().build(found.executor())
+        found = load_recipe(recipe, settings, permissions=Permissions(allow_python=True))
+        plan = found.first_pipeline().build(found.executor())
     except PipelineError as error:
         if all(re.search("installed: .*pip install", problem) for problem in error.problems):
             pytest.skip(str(error))  # the light environment lacks some extras
