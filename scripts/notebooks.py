@@ -16,11 +16,14 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "examples" / "notebooks"
+
+SETTINGS = {"CURATOR_PROGRESS": "0", "CURATOR_DEDUP_ENGINE": "numpy"}
+"""Show no progress, and do not spend time on compiling loops."""
 
 Notebook = dict[str, Any]
 Output = dict[str, Any]
@@ -40,7 +43,11 @@ def run(notebook: Notebook) -> None:
     """Run all code cells in an empty folder, and replace their outputs."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    with tempfile.TemporaryDirectory() as folder, _working_in(folder):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.chdir(folder),
+        patch.dict(os.environ, SETTINGS),
+    ):
         prefixes = {f"{Path(place)}{os.sep}" for place in (folder, os.path.realpath(folder))}
         for number, cell in enumerate(code, 1):
             printed = io.StringIO()
@@ -50,23 +57,6 @@ def run(notebook: Notebook) -> None:
             outputs += [] if value is None else [_result(value, number)]
             cell["outputs"] = [_without(prefixes, output) for output in outputs]
             cell["execution_count"] = number
-
-
-@contextlib.contextmanager
-def _working_in(folder: str) -> Iterator[None]:
-    """Work in a folder, without progress and without the time to compile loops."""
-    settings = {"CURATOR_PROGRESS": "0", "CURATOR_DEDUP_ENGINE": "numpy"}
-    before = {name: os.environ.get(name) for name in settings}
-    os.environ.update(settings)
-    try:
-        with contextlib.chdir(folder):
-            yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _run_cell(source: str, number: int, namespace: dict[str, Any]) -> object:
