@@ -111,7 +111,8 @@ def test_only_the_poison_task_among_five_hundred_is_quarantined(tmp_path: Path) 
 def test_a_worker_that_runs_out_of_memory_only_fails_its_task(tmp_path: Path) -> None:
     write_records(tmp_path, 20, 1, poison=(7,))
     account = run_to_the_end(tmp_path, "--nasty", "greedy").account()
-    assert account["reasons"] == ["MemoryError"]
+    [reason] = account["reasons"]
+    assert reason.startswith("MemoryError (")
     assert account["worker_restarts"] == {}
     assert record_ids(tmp_path / "out") == [n for n in range(20) if n != 7]
 
