@@ -65,7 +65,7 @@ def test_one_command_runs_it_and_the_second_time_there_is_nothing_to_do(
     assert first.code == again.code == 0
     assert records_in(folder / "clean") == [("an elm", 2), ("an oak tree", 3)]
     assert "no_fox dropped 1" in first.out
-    assert "1 duplicates removed" in first.out
+    assert "1 duplicate removed" in first.out
     assert "nothing to do" in again.out
 
 

@@ -37,6 +37,10 @@ class TestClaims:
         out = folder_with(tmp_path / "out", ".curator", ".hidden", "_SUCCESS")
         assert claimed(Output(str(out), "writer")) == ["_SUCCESS", "forgotten"]
 
+    def test_a_dataset_card_may_be_there(self, tmp_path: Path) -> None:
+        out = folder_with(tmp_path / "out", "README.md")
+        assert claimed(Output(str(out), "writer")) == ["README.md", "forgotten"]
+
     def test_a_foreign_manifest(self, tmp_path: Path) -> None:
         out = folder_with(tmp_path / "out", "_manifest.json")
         with pytest.raises(OutputError, match=r"holds other data \(_manifest.json\)"):

@@ -206,15 +206,16 @@ def executor_for(recipe: "Recipe") -> "Executor":
     return choose_executor(recipe.executor())
 
 
-def recipe_text(recipe: "Recipe") -> str:
+def recipe_text(recipe: "Recipe", *, with_sources: bool = True) -> str:
     """Return the recipe as it runs, settings included: a retry of the run starts from it.
 
+    For that it has the content of the Python files that it uses, unless `with_sources` is False.
     Variables are not substituted, and values whose names suggest credentials are masked.
     """
     import yaml
 
     data = {**recipe.document.data, "name": recipe.name}
-    sources = recipe.python_sources()
+    sources = recipe.python_sources() if with_sources else {}
     data["steps"] = [
         {**step, "source": sources["steps", at]} if ("steps", at) in sources else step
         for at, step in enumerate(data.get("steps") or [])

@@ -114,7 +114,7 @@ def _funnel(curation: "Curation", result: "WorkflowResult") -> "Iterator[tuple[s
         if isinstance(part, WorkflowPart):
             facts = result.metadata.get(part.name, {})
             if "kept" in facts:
-                removed = f"; {count(facts['removed'])} duplicates removed"
+                removed = f"; {counted(facts['removed'], 'duplicate')} removed"
                 yield part.name, f"{counted(facts['kept'], 'record')} kept{removed}"
         elif (run := result.runs.get(part.pipeline.name)) is not None:
             *stages, last = run.stages.items()

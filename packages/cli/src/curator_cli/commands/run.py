@@ -197,7 +197,7 @@ def _ready_curation(recipe: "Recipe", chosen: RunFlags) -> "Recipe":
     if chosen.run_dir:
         recipe = apply_settings(recipe, [f"run.run_dir={chosen.run_dir}"])
     if recipe.curation is not None:
-        recipe.curation.recipe = recipe_text(recipe)
+        recipe.curation.recipe = recipe_text(recipe, with_sources=False)
     return recipe
 
 

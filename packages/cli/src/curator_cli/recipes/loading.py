@@ -71,12 +71,12 @@ class Recipe:
         return Pipeline(self.name, self.description, list(self.stages), **self.settings)
 
     def first_pipeline(self) -> "Pipeline":
-        """Return the pipeline, or that of the stages before the first workflow."""
+        """Return the pipeline; of a curation, the stages before its first workflow."""
         if self.curation is None:
             return self.pipeline()
         first = self.curation.parts[0]
         assert isinstance(first, StagesPart)
-        return replace(first.pipeline, name=self.name)
+        return replace(first.pipeline, name=self.name, stages=first.pipeline.stages[:-1])
 
     def python_sources(self) -> dict[Path, str]:
         """Return the contents of the Python files that steps use, by the path of the step."""

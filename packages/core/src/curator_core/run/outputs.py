@@ -89,6 +89,10 @@ def claim_outputs(
                 fs.rm_file(join(path, name))
 
 
+DATASET_CARD = "README.md"
+"""A file that describes the data, and may be in an output folder."""
+
+
 def refuse_foreign(output: Output, own: Sequence[str] = ()) -> None:
     """Raise an error if a folder holds files that a new run must not touch."""
     mine = {base_name(path) for path in own if parent_of(path) == _folder(output)}
@@ -141,7 +145,8 @@ def _visible(output: Output) -> list[str]:
     if output.is_tree:  # its folders are separate outputs
         entries = [entry for entry in entries if not fs.isdir(entry)]
     names = (base_name(entry) for entry in entries)
-    return sorted(n for n in names if not n.startswith((".", "_")) or n == MANIFEST)
+    found = (n for n in names if not n.startswith((".", "_")) or n == MANIFEST)
+    return sorted(name for name in found if name != DATASET_CARD)
 
 
 class RetractedFiles:
