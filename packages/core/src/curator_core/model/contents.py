@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
-from zlib import crc32
 
 from curator_core.model.samples import text_column
 from curator_core.model.scores import Bins, add_bins, bins_from_text, bins_of, bins_to_text
@@ -25,8 +24,12 @@ _MOST_ROWS = 96
 _WINDOW = 6
 """Sampled rows that lie side by side: slices are much faster than single rows."""
 
+_FEW_ROWS = 32
+"""Words are counted in all rows of batches that are not larger."""
+
 _MOST_WORD_ROWS = 8
-"""Words are counted in fewer rows, because that takes longest, and estimated in the others."""
+"""In larger ones they are counted in some rows, because that takes longest, and estimated in the
+others."""
 
 _PREFIX = 800
 """Words are counted at the start of a text, and estimated for the rest."""
@@ -78,22 +81,21 @@ def contents_of(task: AnyTask) -> Contents | None:
     try:
         table = task.data
         if isinstance(table, pa.Table):
-            return _contents_of_table(table, text_column(task, table), crc32(task.task_id.encode()))
+            return _contents_of_table(table, text_column(task, table))
         seconds = task.playing_ms / 1000
         return Contents({SECONDS: bins_of([seconds])}) if seconds else None
     except Exception:  # noqa: BLE001 - other packages' data and code; this must not fail a run
         return None
 
 
-def _contents_of_table(table: "pa.Table", text: str, offset: int) -> Contents | None:
-    """`offset` varies the rows in which words are counted."""
+def _contents_of_table(table: "pa.Table", text: str) -> Contents | None:
     others = _number_columns(table)
     language = next((name for name in _LANGUAGE_COLUMNS if name in table.column_names), "")
     chosen = list(dict.fromkeys(name for name in (text, language, *others) if name))
     sampled, step = _sample(table.select(chosen))
     numbers: dict[str, Bins] = {}
     if text:
-        numbers |= _lengths(sampled.column(text), step, offset)
+        numbers |= _lengths(sampled.column(text), step)
     for name in others:
         found = sampled.column(name).to_pylist()
         numbers[name] = _scaled([value for value in found if value is not None], step)
@@ -114,15 +116,16 @@ def _sample(table: "pa.Table") -> tuple["pa.Table", int]:
     return pa.concat_tables([table.slice(start, _WINDOW) for start in starts]), step
 
 
-def _lengths(texts: "pa.ChunkedArray", step: int, offset: int) -> dict[str, Bins]:
+def _lengths(texts: "pa.ChunkedArray", step: int) -> dict[str, Bins]:
     """Count words in a few of the texts; the others have as many words per character."""
     import pyarrow.compute as pc
 
     lengths = [length or 0 for length in pc.utf8_length(texts).to_pylist()]
     if not lengths:
         return {}
-    every = -(-len(lengths) // _MOST_WORD_ROWS)
-    counted = range(offset % every, len(lengths), every)
+    is_small = len(lengths) <= _FEW_ROWS
+    every = 1 if is_small else -(-len(lengths) // _MOST_WORD_ROWS)
+    counted = range(sum(lengths) % every, len(lengths), every)  # the same in every run
     starts = [pc.utf8_slice_codeunits(texts[row], 0, _PREFIX).as_py() or "" for row in counted]
     per_character = [len(text.split()) / len(text) if text else 0.0 for text in starts]
     density = dict(zip(counted, per_character, strict=True))
