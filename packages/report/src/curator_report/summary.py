@@ -70,13 +70,17 @@ class Summary:
         if not read.records:
             return []
         of = counted(read.records, "record")
-        kept = f" ({share(written.records, read.records)})" * (written.records <= read.records)
-        parts = [f"{count(written.records)} of {of}{kept}"]
+        if written.records > read.records:  # such as clips of a video
+            parts = [f"{count(written.records)} made of {of}"]
+        else:
+            kept = share(written.records, read.records)
+            parts = [f"{count(written.records)} of {of} ({kept})"]
         if written.words:
-            parts.append(f"about {estimate(written.words)} of {estimate(read.words)} words")
+            before = f"of {estimate(read.words)} " if read.words else ""
+            parts.append(f"about {estimate(written.words)} {before}words")
         if written.playing_ms:
-            hours = (duration(one.playing_ms / 1000) for one in (written, read))
-            parts.append(" of ".join(hours))
+            known = [one.playing_ms for one in (written, read) if one.playing_ms]
+            parts.append(" of ".join(duration(time_ms / 1000) for time_ms in known))
         if written.num_bytes and read.num_bytes:
             parts.append(f"{size(written.num_bytes)} of {size(read.num_bytes)}")
         return [("kept", "; ".join(parts))]
