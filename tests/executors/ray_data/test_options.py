@@ -42,7 +42,7 @@ class TestOptions:
                 {"context": {"target_max_block_size": 1}, "target_max_block_size": 2},
                 "target_max_block_size is given, and context has target_max_block_size, too",
             ),
-            ({"max_sources_per_job": None}, "max_sources_per_job is None, but must be a whole"),
+            ({"max_sources_per_job": None}, "max_sources_per_job is None, but must be a number"),
         ],
     )
     def test_wrong_values_are_named(self, config: dict[str, Any], message: str) -> None:
