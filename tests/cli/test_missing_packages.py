@@ -1,10 +1,7 @@
 """A stage that needs an optional package says so when the pipeline is planned, not when it runs."""
 
-import importlib.util
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 from curator_cli.recipes.options import options_of
@@ -12,20 +9,9 @@ from curator_cli.recipes.samples import sample_options, sample_stage
 from curator_cli.recipes.steps import load_stage
 from curator_core import AnyStage, NodeInfo, WorkerInfo, flatten
 from curator_core.plugins.registry import plugins
+from scriptkit import load_script
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
-
-
-def _gallery() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("stage_gallery", SCRIPTS / "stage_gallery.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-GALLERY = _gallery()
+GALLERY = load_script("stage_gallery")
 
 
 def variants(name: str) -> Iterator[tuple[str, AnyStage]]:

@@ -1,26 +1,12 @@
 """READMEs list what their packages offer, as it is now."""
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from curator_core.plugins.registry import plugins
+from scriptkit import load_script
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
-
-
-def _lists() -> ModuleType:
-    """The script beside this file, which writes the lists."""
-    spec = importlib.util.spec_from_file_location("readme_lists", SCRIPTS / "readme_lists.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-LISTS = _lists()
+LISTS = load_script("readme_lists")
 FOLDERS = {"core": "core", "text": "text", "dedup": "dedup", "image": "image", "video": "video",
            "audio": "audio"}  # fmt: skip
 OPTIONS = {

@@ -1,24 +1,9 @@
 """The index and the pages of stages are those of the code as it is now."""
 
-import importlib.util
-from pathlib import Path
-from types import ModuleType
-
 from curator_core.plugins.registry import plugins
+from scriptkit import load_script
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
-
-
-def _gallery() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("stage_gallery", SCRIPTS / "stage_gallery.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-GALLERY = _gallery()
+GALLERY = load_script("stage_gallery")
 
 
 def test_the_index_and_the_pages_are_up_to_date() -> None:

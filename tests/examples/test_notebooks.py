@@ -1,16 +1,13 @@
 """The notebooks are valid, show real outputs, and all of their cells run."""
 
 import re
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import Any
 
 import pytest
+from scriptkit import load_script
 
 pytest.importorskip("pandas")
 pytest.importorskip("PIL")
-
-SCRIPT = Path(__file__).parents[2] / "scripts" / "notebooks.py"
 
 CELL = {"cell_type", "id", "metadata", "source"}
 FIELDS = {"markdown": CELL, "code": CELL | {"execution_count", "outputs"}}
@@ -22,16 +19,7 @@ UNWANTED = r"(?<![\w.<])/(tmp|home|root|work|Users)/|Traceback| at 0x|sources? i
 """Paths of one machine, tracebacks, addresses, and lines of progress."""
 
 
-def load_script() -> Any:
-    spec = spec_from_file_location("notebooks", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SCRIPT_MODULE = load_script()
+SCRIPT_MODULE = load_script("notebooks")
 NOTEBOOKS = sorted(SCRIPT_MODULE.NOTEBOOKS.glob("*.ipynb"))
 
 

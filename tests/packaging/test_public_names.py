@@ -1,12 +1,12 @@
 """What users need by name is at the top level of its package, and costs nothing until then."""
 
-import importlib.util
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from scriptkit import load_script
 
 REPOSITORY = Path(__file__).parents[2]
 PACKAGES = sorted(found.name for found in REPOSITORY.glob("packages/**/src/curator_*"))
@@ -65,13 +65,7 @@ def test_importing_a_package_loads_nothing_heavy(package: str) -> None:
 
 
 def test_stubs_are_up_to_date() -> None:
-    script = REPOSITORY / "scripts" / "package_stubs.py"
-    spec = importlib.util.spec_from_file_location("package_stubs", script)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = dict(module.stubs())
+    found = dict(load_script("package_stubs").stubs())
     assert len(found) >= 10
     outdated = [str(path) for path, text in found.items() if path.read_text() != text]
     assert not outdated, "hatch run generate"
