@@ -286,6 +286,23 @@ def test_options_of_a_step_that_do_not_fit() -> None:
         ExactDeduplicationWorkflow.step(output_path="there")
 
 
+def test_a_column_that_a_workflow_needs_is_checked_before_the_run(
+    raw: Path, tmp_path: Path
+) -> None:
+    exact = ExactDeduplicationWorkflow.step("exact", text_field="txt")
+
+    with pytest.raises(PipelineError, match=r"'2-exact' needs a column 'txt'.*text"):
+        curation(raw, tmp_path / "out", exact).run(HERE)
+    assert not (tmp_path / "out" / ".curator" / "curation" / "parts").exists()
+
+
+def test_stages_alone_are_a_curation_too(raw: Path, tmp_path: Path, records_in: Read) -> None:
+    result = curation(raw, tmp_path / "out", Shorter(128)).run(HERE)
+
+    assert list(result.runs) == ["1-stages"]
+    assert records_in(tmp_path / "out")
+
+
 def test_problems_of_all_parts_are_found_before_the_run(tmp_path: Path, write: Write) -> None:
     write(tmp_path / "raw/a.jsonl", [{"id": 1, "text": "a"}])
     wrong = ExactDeduplicationWorkflow.step("exact", keep="some")

@@ -14,7 +14,7 @@ from curator_core.curation_parts import (
     Step,
     WorkflowPart,
 )
-from curator_core.errors import PipelineError, ResumeError, reason_of
+from curator_core.errors import PipelineError, ResumeError, hint, reason_of
 from curator_core.io.filesystems import base_name, join, open_filesystem
 from curator_core.io.listing import FileFilter, find_files
 from curator_core.logs import log
@@ -163,6 +163,22 @@ class Curation(Workflow):
                 stages = part.pipeline.planned_stages()
                 plan = Plan(part.pipeline.name, stages, allow_empty=True)
                 yield from find_problems(plan, has_tasks=part is not self.parts[0])
+        yield from self._missing_columns()
+
+    def _missing_columns(self) -> Iterator[str]:
+        """Yield the columns that the first workflow needs, and no stage before it provides."""
+        if len(self.parts) == 1:
+            return
+        first, second = self.parts[:2]
+        assert isinstance(first, StagesPart)
+        known: frozenset[str] | None = None
+        for planned in first.pipeline.planned_stages()[:-1]:
+            known = planned.stage.columns_after(known if planned.index else None)
+        if known is None or not isinstance(second, WorkflowPart):
+            return
+        for name in second.workflow.step_inputs():
+            if name not in known:
+                yield f"step {second.name!r} needs a column {name!r}{hint(name, sorted(known))}"
 
     def check_sources(self) -> Iterable[str]:
         first = self.parts[0]

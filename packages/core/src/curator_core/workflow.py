@@ -49,6 +49,10 @@ class Workflow(ABC):
         """
         return WorkflowStep(cls, name or cls.name, options)
 
+    def step_inputs(self) -> Iterable[str]:
+        """Return the columns that the records of a step must have."""
+        return ()
+
     def step_writer(self, folder: str) -> AnyStage:
         """Return the stage that writes records to be read by this workflow."""
         from curator_core.io.writers import ParquetWriter

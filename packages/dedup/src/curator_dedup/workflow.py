@@ -180,6 +180,9 @@ class DocumentWorkflow(DedupWorkflow):
             "compression": (None, *COMPRESSIONS),
         }
 
+    def step_inputs(self) -> Iterable[str]:
+        return [name for name in self.field_options.values() if name]
+
     @property
     def columns_to_add(self) -> Sequence[str]:
         """The columns that the workflow adds; no document may have them already."""
